@@ -35,7 +35,7 @@ CLIENTS = OURS | {
     "pycurl": [PYTHON, PEERS / "python" / "pycurl_client.py"],
 }
 # Further arguments of a client.
-SUFFIXES = {"chained": ["chained=1"], "decorated": ["decorated=1"], "cached": ["cached=1"]}
+SUFFIXES = {client: [f"{client}=1"] for client in ("chained", "decorated", "cached", "hedging", "resilient")}
 
 
 def run(command, **more):

@@ -6,12 +6,22 @@ package struct Stack: Sendable {
     package var policy = AdmissionPolicy()
     /// The retries per call, per second and at once.
     package var budget: (ratio: Double, perSecond: Double, capacity: Double)?
+    /// The rule by which one of several servers is chosen. `nil`: by chance, as behind a single name.
+    package var strategy: EndpointGroup.Strategy?
+    /// When a server is left out.
+    package var ejection: EndpointGroup.Ejection?
 
     /// The defaults of `RetryBudget`.
     private static let usual = (ratio: 0.2, perSecond: 1.0, capacity: 20.0)
 
     package static let none = Stack(name: "none")
     package static let budget = Stack(name: "budget", budget: usual)
+    package static let roundRobin = Stack(name: "round robin", strategy: .roundRobin)
+    package static let leastOutstanding = Stack(name: "least outstanding", strategy: .leastOutstanding)
+    package static let roundRobinWithEjection = Stack(
+        name: "round robin, ejection", strategy: .roundRobin, ejection: EndpointGroup.Ejection())
+    package static let leastOutstandingWithEjection = Stack(
+        name: "least outstanding, ejection", strategy: .leastOutstanding, ejection: EndpointGroup.Ejection())
     /// For thousands of clients, each of which needs few retries.
     package static let smallBudget = Stack(name: "small budget", budget: (ratio: 0.2, perSecond: 0, capacity: 1))
     package static let breaker = Stack(name: "breaker", policy: AdmissionPolicy(breaker: CircuitBreaker()))
@@ -36,6 +46,9 @@ struct Client {
     private let keys: AdmissionKeys
     private var admission: AdmissionState
     private var budget: RetryTokenBucket?
+    private let replicas: Int
+    private var endpoints: EndpointState?
+    private let isFailure: @Sendable (AttemptOutcome) -> Bool
     /// The waiting calls, by the numbers of their tickets.
     private var waiters: [Int: Int] = [:]
     /// The time of the tick that is scheduled.
@@ -44,8 +57,15 @@ struct Client {
     /// Buckets count in instants. Only differences matter, so this one can be any.
     private static let start = ContinuousClock.now
 
-    init(_ stack: Stack) {
+    init(_ stack: Stack, replicas: Int) {
         policy = stack.policy
+        self.replicas = replicas
+        endpoints = stack.strategy.flatMap { strategy in
+            let servers = (0..<replicas).map { EndpointGroup.Endpoint("https://\($0).example.com") }
+            return EndpointState(EndpointGroup(servers, strategy: strategy, ejection: stack.ejection))
+        }
+        // As in a session: without an ejection it decides only which servers a retry avoids.
+        isFailure = (stack.ejection ?? EndpointGroup.Ejection()).isFailure
         admission = AdmissionState(stack.policy)
         budget = stack.budget.map {
             RetryTokenBucket(
@@ -59,6 +79,22 @@ struct Client {
     }
 
     mutating func deposit(at now: Duration) { budget?.requestStarted(at: Self.start + now) }
+
+    /// Chooses a server for an attempt, if possible not one of those that have failed the call. The choice has to be
+    /// given back. It is `nil` if there is no rule.
+    mutating func choose(
+        avoiding failed: Set<Int>, at now: Duration, using random: inout Random
+    ) -> (replica: Int, choice: EndpointState.Choice?) {
+        if let choice = endpoints?.choose(avoiding: failed, at: now, using: &random) { return (choice.index, choice) }
+        return (replicas == 1 ? 0 : Int.random(in: 0..<replicas, using: &random), nil)
+    }
+
+    /// Returns whether the server has failed.
+    mutating func finish(_ choice: EndpointState.Choice, _ outcome: AttemptOutcome?, at now: Duration) -> Bool {
+        let isFailure = outcome.map(isFailure)
+        endpoints?.finish(choice, isFailure: isFailure, at: now)
+        return isFailure == true
+    }
 
     mutating func ask(
         for call: Int, _ priority: RequestPriority, waitingUntil deadline: Duration, at now: Duration

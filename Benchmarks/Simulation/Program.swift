@@ -9,7 +9,13 @@ struct Program {
         let parts = [Stack.none, .budget, .breaker, .budgetAndBreaker, .adaptive, .standard]
         for (scenario, stacks) in [
             (Scenario.calm(clients: 1), [Stack.none, .adaptive, .standard]), (.herd(), parts), (.slow(), parts),
-            (.dead(), parts), (.quota(), [.none, .serversWord, .adaptive, .standard]),
+            (.dead(), parts),
+            (
+                .replica(),
+                [
+                    .none, .roundRobin, .roundRobinWithEjection, .leastOutstanding, .leastOutstandingWithEjection,
+                ]
+            ), (.quota(), [.none, .serversWord, .adaptive, .standard]),
         ] {
             for stack in stacks { try show(scenario, stack, isSeries: false) }
         }

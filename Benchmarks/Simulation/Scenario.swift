@@ -4,6 +4,8 @@ internal import CurlewCore
 package struct Scenario: Sendable {
     package let name: String
     var upstream = Upstream.Settings()
+    /// The number of servers, each with the settings of `upstream`. Only the first one has its troubles.
+    package var replicas = 1
     package var clients = 10
     var callsPerSecond = 700.0
     package var length = Duration.seconds(90)
@@ -12,7 +14,7 @@ package struct Scenario: Sendable {
     /// The priorities from which each call gets one at random.
     var priorities = [RequestPriority.normal]
     /// `timeouts.firstByte` and `timeouts.connect`.
-    var timeout = Duration.seconds(1)
+    package var timeout = Duration.seconds(1)
     /// `timeouts.queue`
     var queueTimeout = Duration.seconds(2)
     /// The default of `RetryPolicy`.
@@ -55,6 +57,18 @@ package struct Scenario: Sendable {
         var scenario = Scenario(name: "dead")
         scenario.clients = clients
         scenario.upstream.phases = [Upstream.Phase(trouble: .dead, times: .seconds(10)..<(.seconds(30)))]
+        return scenario
+    }
+
+    /// For a minute, one of five servers does not respond. The others suffice for the load.
+    package static func replica(clients: Int = 10) -> Scenario {
+        var scenario = Scenario(name: "replica")
+        scenario.clients = clients
+        scenario.callsPerSecond = 500
+        scenario.replicas = 5
+        scenario.upstream.workers = 10
+        scenario.upstream.queueLimit = 1_000
+        scenario.upstream.phases = [Upstream.Phase(trouble: .dead, times: .seconds(10)..<(.seconds(70)))]
         return scenario
     }
 

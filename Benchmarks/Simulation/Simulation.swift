@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Clients that call one server, in virtual time.
+/// Clients that call a server or several, in virtual time.
 ///
 ///     arrival ─▶ ask ─┬─▶ send ─▶ Upstream ─▶ served ─┬─▶ the call has succeeded
 ///        ▲            ├─▶ wait ─▶ verdict, or time    └─▶ in vain: the client has given up
@@ -9,7 +9,7 @@ internal import Foundation
 ///        └ a pause ◀── retry? ◀── refused by the server, or timed out
 ///
 /// Calls arrive at random times and at random clients, independently of the results of earlier calls. All decisions
-/// are those of `AdmissionState`, `RetryTokenBucket` and `Backoff`; this type only delivers the messages.
+/// are those of `AdmissionState`, `EndpointState`, `RetryTokenBucket` and `Backoff`; this type only delivers the messages.
 package struct Simulation {
     private enum Event {
         case arrival
@@ -34,13 +34,18 @@ package struct Simulation {
         let arrived: Duration
         var attempt = 0
         var stage = Stage.between
+        /// The server of the current attempt, and its choice until the attempt has ended.
+        var replica = 0
+        var choice: EndpointState.Choice?
+        /// The servers that have failed earlier attempts.
+        var failed: Set<Int> = []
     }
 
     private let scenario: Scenario
     private var now = Duration.zero
     private var events = EventQueue<Event>()
     private var random: Random
-    private var upstream: Upstream
+    private var upstreams: [Upstream]
     private var clients: [Client]
     /// The calls that have not ended, by number.
     private var calls: [Int: Call] = [:]
@@ -54,8 +59,12 @@ package struct Simulation {
     private init(_ scenario: Scenario, _ stack: Stack, seed: UInt64) {
         self.scenario = scenario
         random = Random(seed: seed)
-        upstream = Upstream(scenario.upstream)
-        clients = (0..<scenario.clients).map { _ in Client(stack) }
+        upstreams = (0..<scenario.replicas).map { replica in
+            var settings = scenario.upstream
+            if replica > 0 { settings.phases = [] }
+            return Upstream(settings)
+        }
+        clients = (0..<scenario.clients).map { _ in Client(stack, replicas: scenario.replicas) }
         report = Report(scenario: scenario, stack: stack.name)
     }
 
@@ -88,13 +97,14 @@ package struct Simulation {
             guard let call = calls[number], call.attempt == attempt, case .waiting(let ticket) = call.stage
             else { return }
             carryOut(clients[call.client].leave(ticket, at: now), of: call.client)
+            giveBackServer(of: number, nil)
             // A `RetryPolicy` retries after `.queueTimedOut`.
             retryOrFail(number, after: nil)
         case .tick(let client):
             carryOut(clients[client].tickCame(at: now), of: client)
         case .served(let job):
-            upstream.end()
-            beginJobs()
+            upstreams[job.replica].end()
+            beginJobs(of: job.replica)
             guard isWanted(job) else { return report.served(at: now, after: nil) }
             report.served(at: now, after: age(of: job))
             end(job, AttemptOutcome(status: 200, latency: age(of: job)), retryAfter: nil)
@@ -126,6 +136,7 @@ package struct Simulation {
     private mutating func ask(_ number: Int) {
         guard var call = calls[number] else { return }
         call.attempt += 1
+        (call.replica, call.choice) = clients[call.client].choose(avoiding: call.failed, at: now, using: &random)
         calls[number] = call
         let deadline = now + scenario.queueTimeout
         let (answer, news) = clients[call.client].ask(for: number, call.priority, waitingUntil: deadline, at: now)
@@ -147,19 +158,21 @@ package struct Simulation {
         switch verdict {
         case .admitted(let permit): send(number, permit)
         // A `RetryPolicy` does not retry requests that limits or circuits have refused.
-        case .refused: conclude(number, isSuccess: false)
+        case .refused:
+            giveBackServer(of: number, nil)
+            conclude(number, isSuccess: false)
         }
     }
 
     private mutating func send(_ number: Int, _ permit: AdmissionState.Permit) {
-        guard let attempt = calls[number]?.attempt else { return }
+        guard let call = calls[number] else { return }
         calls[number]?.stage = .sent(permit)
-        let job = Upstream.Job(call: number, attempt: attempt)
-        let reply = upstream.receive(job, at: now)
+        let job = Upstream.Job(call: number, attempt: call.attempt, replica: call.replica)
+        let reply = upstreams[call.replica].receive(job, at: now)
         report.sent(at: now, reply)
         switch reply {
         case .accepted:
-            beginJobs()
+            beginJobs(of: job.replica)
             events.add(.timeout(job, isConnected: true), at: now + scenario.timeout)
         case .refused(let status, let retryAfter):
             events.add(.reply(job, status: status, retryAfter: retryAfter), at: now + Self.roundTrip)
@@ -168,8 +181,10 @@ package struct Simulation {
         }
     }
 
-    private mutating func beginJobs() {
-        while let (job, time) = upstream.begin(at: now, using: &random) { events.add(.served(job), at: now + time) }
+    private mutating func beginJobs(of replica: Int) {
+        while let (job, time) = upstreams[replica].begin(at: now, using: &random) {
+            events.add(.served(job), at: now + time)
+        }
     }
 
     // MARK: Ends of attempts
@@ -189,6 +204,7 @@ package struct Simulation {
         // The date matters only for fields that have a date. The server sends none.
         let advice = fields.flatMap { ServerAdvice($0, status: outcome.status ?? 0, now: .distantPast) }
         calls[job.call]?.stage = .between
+        giveBackServer(of: job.call, outcome)
         let news = clients[call.client].finish(permit, outcome, advice, at: now)
         if outcome.status == 200 {
             conclude(job.call, isSuccess: true)
@@ -196,6 +212,13 @@ package struct Simulation {
             retryOrFail(job.call, after: advice?.pause)
         }
         carryOut(news, of: call.client)
+    }
+
+    /// Ends the use of the attempt's server. `outcome` is `nil` if it was not asked.
+    private mutating func giveBackServer(of number: Int, _ outcome: AttemptOutcome?) {
+        guard let call = calls[number], let choice = call.choice else { return }
+        calls[number]?.choice = nil
+        if clients[call.client].finish(choice, outcome, at: now) { calls[number]?.failed.insert(choice.index) }
     }
 
     /// Decides as a `RetryPolicy` with its defaults does, and then as the session does.

@@ -37,6 +37,8 @@ struct Upstream {
     struct Job: Hashable {
         let call: Int
         let attempt: Int
+        /// The index of the server.
+        let replica: Int
     }
 
     enum Reply {

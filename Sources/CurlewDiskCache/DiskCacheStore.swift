@@ -14,6 +14,9 @@ public import Foundation
 /// fields whose names indicate secrets, such as `Set-Cookie` and `Authorization`, are not written. Bodies are written
 /// as they are.
 ///
+/// Small responses that were looked up stay in memory, up to about 4 MiB. They are answered from there until this or
+/// another process changes the index, be it only to record uses.
+///
 /// The directory must be on a local file system: SQLite's index and locks do not work over most networks.
 public final class DiskCacheStore: CacheStore, UnclaimedStore {
     /// The size of the largest body that is stored in the index. SQLite reads larger ones no faster than the file
@@ -106,7 +109,7 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
     }
 
     private func stored(_ key: CacheKey) async -> [StoredEntry] {
-        // A key always uses the same lane, whose connection has the key's pages in its cache.
+        // A key always uses the same lane, which knows the key's rows or has their pages in its connection's cache.
         switch await lookups[abs(key.hashValue % lookups.count)].rows(of: key) {
         case .success(let rows):
             return rows.compactMap { row in

@@ -109,7 +109,7 @@ private struct RequestCommand: Sendable {
         if invocation.download != nil, invocation.output.mode == .send {
             return try await DownloadRun(invocation: invocation, context: context).run()
         }
-        if invocation.repetitions != nil, invocation.output.mode == .send {
+        if invocation.repeats, invocation.output.mode == .send {
             return try await RepeatRun(invocation: invocation, context: context).run()
         }
         let preparation = try Preparation(invocation, context: context)

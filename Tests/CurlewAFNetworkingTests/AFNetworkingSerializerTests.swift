@@ -23,7 +23,7 @@ struct AFNetworkingSerializerTests {
             (200, "text/html", CurlewError.Code.unacceptableContentType), (200, nil, .unacceptableContentType),
             (404, "application/json", .unacceptableStatus), (404, "text/html", .unacceptableStatus),
         ] as [(Int, String?, CurlewError.Code?)])
-    func acceptance(status: Int, type: String?, expected: CurlewError.Code?) {
+    func statusAndContentTypeDecideAcceptance(status: Int, type: String?, expected: CurlewError.Code?) {
         let result = Result {
             try Self.json.serialize(request: nil, response: Self.response(status, type), data: Self.body, error: nil)
         }

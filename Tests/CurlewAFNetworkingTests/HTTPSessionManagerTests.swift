@@ -47,7 +47,7 @@ struct HTTPSessionManagerTests {
         #expect(request.request?.url?.absoluteString == result)
     }
 
-    @Test("GET and DELETE send parameters in the query, and POST, PUT and PATCH as a form")
+    @Test("GET, HEAD and DELETE send parameters in the query, and POST, PUT and PATCH as a form")
     func verbs() async throws {
         let client = client()
         let form = "application/x-www-form-urlencoded"
@@ -67,7 +67,12 @@ struct HTTPSessionManagerTests {
             try await client.patch("u", parameters: ["a": 1], as: Data.self).text
                 == "PATCH https://example.com/v1/u \(form) a=1")
         #expect(try await client.post("u", as: Data.self).text == "POST https://example.com/v1/u \(form) ")
-        #expect(try await client.head("u", parameters: ["a": 1]).status == 200)
+        // The response to HEAD has no body that could describe the request.
+        let mock = MockTransport { _ in .text("") }
+        let asking = HTTPSessionManager(baseURL: "https://example.com/v1", transport: { mock })
+        #expect(try await asking.head("u", parameters: ["a": 1]).status == 200)
+        let sent = mock.requests.map { "\($0.method.rawValue) \($0.url.absoluteString) \($0.bodyText ?? "-")" }
+        #expect(sent == ["HEAD https://example.com/v1/u?a=1 "])
     }
 
     @Test("the change closure of the defaults is called once per request")

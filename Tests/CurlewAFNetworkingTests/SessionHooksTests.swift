@@ -301,6 +301,23 @@ struct SessionHooksTests {
         #expect(answer == "again" && server.requests.map(\.bodyByteCount) == [7, 5])
     }
 
+    @Test("the total timeout ends the hook for a new body")
+    func hookForNewBodyEndsWithTotalTimeout() async throws {
+        let (asked, answer) = (Gate(), Gate())
+        let session = session(MockTransport { _ in .redirect(to: "/new", status: 307) }) { hooks in
+            hooks.newBodyStream = { _ in
+                asked.open()
+                // Throws when the task is cancelled: nobody opens the gate.
+                try? await answer.wait()
+                return .data(Data("again".utf8))
+            }
+        }
+        let response = await session.upload(Self.body(), to: "https://e.com/old")
+            .timeouts { $0.total = .seconds(2) }.response()
+        #expect(response.error?.code == .totalTimedOut)
+        #expect(asked.isOpen && answer.waiterCount == 0)
+    }
+
     // MARK: Challenges
 
     @Test("a challenge is answered with credentials, and the hook is called again if they are wrong")

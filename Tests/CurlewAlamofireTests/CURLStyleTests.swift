@@ -13,7 +13,7 @@ struct CURLStyleTests {
         return Session(configuration: configuration, transport: MockTransport { _ in .text("x") })
     }
 
-    @Test func everythingIsShown() async {
+    @Test func alamofireStyleShowsCookiesHeadersAndBody() async {
         let jar = CookieJar()
         jar.set(Cookie(name: "foo", value: "bar", domain: "example.org", path: "/", isHostOnly: true, created: Date()))
         let request = session { $0.cookies = jar }
@@ -33,12 +33,12 @@ struct CURLStyleTests {
                 ].joined(separator: " \\\n\t"))
     }
 
-    @Test func whatIsNoRequestCannotBeWritten() async {
+    @Test func invalidRequestHasNoCURLCommand() async {
         let request = session().request("")
         #expect(request.cURLDescription(style: .alamofire) == "$ curl command could not be created")
     }
 
-    @Test(arguments: [false, true]) func theHandlerIsCalledOnce(late: Bool) async throws {
+    @Test(arguments: [false, true]) func alamofireStyleHandlerIsCalledOnce(late: Bool) async throws {
         let seen = Lock<[String]>([])
         let queue = DispatchQueue(label: "curl")
         let request = session().request("https://example.org/")
@@ -82,7 +82,7 @@ struct CURLStyleTests {
     }
 
     /// A shell passes on every argument unchanged, whatever it contains.
-    @Test func aShellFindsNothingToLookInto() async throws {
+    @Test func shellPassesEveryArgumentUnchanged() async throws {
         let mark = #"$HOME `id` $(id) \ \n ! !! "quoted" 'single' #x *"#
         let request = session().request(
             "https://example.org/a$b", method: HTTPMethod(rawValue: "A`ID`"),
@@ -96,7 +96,7 @@ struct CURLStyleTests {
     }
 
     /// The command has no comment before its end: a shell would run the address as a separate command.
-    @Test func bytesThatAreNoTextDoNotHideTheAddress() async throws {
+    @Test func binaryBodyKeepsTheURLInTheCommand() async throws {
         let request = session().upload(Data([0, 255]), to: "https://example.org/")
         _ = await request.serializingData().response
         for text in [request.cURLDescription(), request.cURLDescription(includingCredentials: true)] {
@@ -106,7 +106,7 @@ struct CURLStyleTests {
     }
 
     /// A combining mark after a quote: one character for Swift, two for a shell.
-    @Test func aMarkBehindAQuoteDoesNotHideIt() async throws {
+    @Test func combiningMarkAfterQuoteIsEscaped() async throws {
         let text = "a'\u{301}; b '\u{301}"
         let request = session().upload(Data(text.utf8), to: "https://example.org/")
         _ = await request.serializingData().response
@@ -130,7 +130,7 @@ struct CURLStyleTests {
         return String(decoding: output, as: UTF8.self)
     }
 
-    @Test(arguments: [false, true]) func theHandlerOfThePlainFormIsCalledOnce(late: Bool) async throws {
+    @Test(arguments: [false, true]) func plainDescriptionHandlerIsCalledOnce(late: Bool) async throws {
         let seen = Lock<[String]>([])
         let queue = DispatchQueue(label: "curl")
         let request = session().request("https://example.org/")

@@ -19,7 +19,7 @@ struct CancellationEventTests {
 
     /// A monitor observes a request and takes no part in it, so its cancellation is in time only if the response takes
     /// long. This server never responds.
-    @Test(arguments: [true, false]) func isToldOnce(sharesQueue: Bool) async throws {
+    @Test(arguments: [true, false]) func cancellationByMonitorIsReportedOnce(sharesQueue: Bool) async throws {
         let server = try TestServer()
         for round in 0..<500 {
             let queue = DispatchQueue(label: "monitor")

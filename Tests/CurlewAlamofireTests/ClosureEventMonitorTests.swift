@@ -21,7 +21,7 @@ struct ClosureEventMonitorTests {
         #expect(heard.all == Self.names)
     }
 
-    @Test func eventsOfTheCoreCallTheClosuresOfTheirOtherNames() throws {
+    @Test func coreEventsCallClosuresWithAlamofiresNames() throws {
         let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "closures"))
         let heard = Recorded<String>()
         Self.listen(to: monitor, heard)
@@ -29,7 +29,7 @@ struct ClosureEventMonitorTests {
         #expect(heard.all == Self.namesOfTheCoresEvents)
     }
 
-    @Test func aCompositePassesEveryEventOn() throws {
+    @Test func compositeMonitorPassesOnEveryEvent() throws {
         let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "closures"))
         let heard = Recorded<String>()
         Self.listen(to: monitor, heard)
@@ -41,7 +41,7 @@ struct ClosureEventMonitorTests {
     }
 
     @Test(arguments: [false, true])
-    func aClosureThatIsSetAfterTheSessionWasMadeReceivesBodies(isInComposite: Bool) async throws {
+    func closureSetAfterSessionReceivesBodies(isInComposite: Bool) async throws {
         let (monitor, heard) = (ClosureEventMonitor(queue: DispatchQueue(label: "closures")), Recorded<String>())
         let added: any Curlew.EventMonitor = isInComposite ? CompositeEventMonitor(monitors: [monitor]) : monitor
         let session = Session(transport: MockTransport { _ in .text("hello") }, eventMonitors: [added])
@@ -51,7 +51,7 @@ struct ClosureEventMonitorTests {
         #expect(heard.all == ["data 5"])
     }
 
-    @Test func closuresOfOneMonitorAreNotThoseOfAnother() async throws {
+    @Test func monitorsDoNotShareTheirClosures() async throws {
         let heard = Recorded<String>()
         let monitors = ["first", "second"].map { ClosureEventMonitor(queue: DispatchQueue(label: $0)) }
         monitors[0].dataTaskDidReceiveData = { heard.note("data \($2.count)") }
@@ -79,7 +79,7 @@ struct ClosureEventMonitorTests {
         override func requestDidFinish(_ request: Request) { heard.note("finish") }
     }
 
-    @Test func withoutClosuresNothingHappens() throws {
+    @Test func eventsWithoutClosuresAreIgnored() throws {
         try Self.emitEverything(to: ClosureEventMonitor(queue: DispatchQueue(label: "closures")))
     }
 

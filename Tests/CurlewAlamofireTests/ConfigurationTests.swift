@@ -10,7 +10,7 @@ import Testing
 /// Values that code for Alamofire passes to a session.
 @Suite(.timeLimit(.minutes(4)))
 struct ConfigurationTests {
-    @Test func foundationsConfigurationIsTakenAsFarAsItHasAMeaning() {
+    @Test func supportedFoundationPropertiesAreUsed() {
         let foundation = URLSessionConfiguration.ephemeral
         foundation.timeoutIntervalForRequest = 7
         foundation.timeoutIntervalForResource = 30
@@ -25,7 +25,7 @@ struct ConfigurationTests {
     }
 
     @Test(arguments: [.infinity, .greatestFiniteMagnitude] as [TimeInterval])
-    func aTimeWithoutEndIsNoTrap(_ time: TimeInterval) {
+    func infiniteTimeoutDoesNotTrap(_ time: TimeInterval) {
         let foundation = URLSessionConfiguration.ephemeral
         foundation.timeoutIntervalForRequest = time
         foundation.timeoutIntervalForResource = time
@@ -34,7 +34,7 @@ struct ConfigurationTests {
         #expect((configuration.timeouts.idle ?? .seconds(1_000_000)) > .seconds(100_000))
     }
 
-    @Test func foundationsDefaultsLeaveCurlewsFieldsAndNoTotalTimeout() {
+    @Test func foundationDefaultsKeepHeadersAndSetNoTotalTimeout() {
         let configuration = SessionConfiguration(URLSessionConfiguration.default)
         #expect(configuration.headers == HTTPHeaders.default)
         #expect(configuration.timeouts.total == nil)
@@ -44,7 +44,7 @@ struct ConfigurationTests {
 
     /// Every `URLSessionConfiguration` has the shared cache. A server should not store its users' responses there by
     /// default, so only another cache counts.
-    @Test func aURLCacheOfTheProgramsOwnBecomesACacheOfItsSize() async throws {
+    @Test func customURLCacheBecomesCacheOfItsSize() async throws {
         #expect(SessionConfiguration(URLSessionConfiguration.default).cache == nil)
         let foundation = URLSessionConfiguration.default
         foundation.urlCache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil)
@@ -60,14 +60,14 @@ struct ConfigurationTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test func cookiesThatFoundationWouldNotSetAreNotKept() {
+    @Test func neverAcceptingCookiesDisablesTheJar() {
         let foundation = URLSessionConfiguration.ephemeral
         foundation.httpCookieAcceptPolicy = .never
         #expect(SessionConfiguration(foundation).cookies == nil)
         #expect(SessionConfiguration.ephemeral.cookies != nil)
     }
 
-    @Test func queuesAreAcceptedAndIgnored() async throws {
+    @Test func queueParametersAreAcceptedAndIgnored() async throws {
         let server = try TestServer()
         let queue = DispatchQueue(label: "queue")
         let sessions = [
@@ -93,7 +93,7 @@ struct ConfigurationTests {
         #expect(Session(configuration: .af.ephemeral).configuration.cookies != nil)
     }
 
-    @Test func proxiesGoByScheme() throws {
+    @Test func proxyDependsOnTheScheme() throws {
         let foundation = URLSessionConfiguration.default
         foundation.connectionProxyDictionary = [
             "HTTPEnable": 1, "HTTPProxy": "plain.example", "HTTPPort": 8080,
@@ -116,7 +116,7 @@ struct ConfigurationTests {
     }
 
     @Test(arguments: [-1, 65_536, Int.max])
-    func aProxyWithoutARightPortIsNotLeftOut(port: Int) throws {
+    func proxyWithInvalidPortIsNotIgnored(port: Int) throws {
         let foundation = URLSessionConfiguration.default
         foundation.connectionProxyDictionary = ["HTTPEnable": 1, "HTTPProxy": "plain.example", "HTTPPort": port]
         let routing = try #require(SessionConfiguration(foundation).proxyRouting)
@@ -129,7 +129,7 @@ struct ConfigurationTests {
         ("::ffff:192.0.2.1", "http://[::ffff:192.0.2.1]:8080"), ("plain.example:3128", "http:"),
         ("http://plain.example", "http:"), ("plain example", "http:"),
     ])
-    func aProxyWithoutARightHostIsNotLeftOut(host: String, proxy: String) throws {
+    func proxyWithInvalidHostIsNotIgnored(host: String, proxy: String) throws {
         let foundation = URLSessionConfiguration.default
         foundation.connectionProxyDictionary = ["HTTPEnable": 1, "HTTPProxy": host, "HTTPPort": 8080]
         let routing = try #require(SessionConfiguration(foundation).proxyRouting)
@@ -138,7 +138,7 @@ struct ConfigurationTests {
     }
 
     /// A request is not sent directly if its proxy is invalid.
-    @Test func aProxyThatIsNoHostFailsRequests() async throws {
+    @Test func invalidProxyFailsRequests() async throws {
         let server = try TestServer()
         let foundation = URLSessionConfiguration.default
         foundation.connectionProxyDictionary = ["HTTPEnable": 1, "HTTPProxy": "http://plain.example"]
@@ -148,7 +148,7 @@ struct ConfigurationTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test func whatHasNoMeaningIsNamed() {
+    @Test func unsupportedFoundationPropertiesAreNamed() {
         let foundation = URLSessionConfiguration.default
         #expect(FoundationNotice.properties(setIn: foundation) == [])
         foundation.networkServiceType = .background
@@ -157,7 +157,7 @@ struct ConfigurationTests {
     }
 
     /// Moya waits synchronously for the request queue of every live request, on the calling thread.
-    @Test @MainActor func theMainThreadMayWaitForTheQueuesOfASession() {
+    @Test @MainActor func mainThreadMayWaitForSessionQueues() {
         let (session, order) = (Session(), Lock<[Int]>([]))
         for (number, queue) in [session.rootQueue, session.requestQueue, session.serializationQueue].enumerated() {
             queue.sync { order.withLock { $0.append(number) } }
@@ -173,7 +173,7 @@ struct ConfigurationTests {
     }
 
     /// Work that the completion adds to the session's queue runs last.
-    @Test func progressComesBeforeTheCompletion() async throws {
+    @Test func progressIsReportedBeforeTheCompletion() async throws {
         let server = try TestServer()
         let session = Session()
         let order = Lock<[String]>([])

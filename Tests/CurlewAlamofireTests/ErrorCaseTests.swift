@@ -60,7 +60,7 @@ struct ErrorCaseTests {
         #expect(error?.underlying is AFError.ResponseSerializationFailureReason)
     }
 
-    @Test func whatIsNoURLIsTold() async {
+    @Test func invalidURLIsAnInvalidURLError() async {
         let error = await Session().request("").serializingData().response.error
         guard case .invalidURL(let url)? = error?.afError else {
             Issue.record("\(String(describing: error))")
@@ -91,7 +91,7 @@ struct ErrorCaseTests {
         }
     }
 
-    @Test func everyFunctionThatMakesAnErrorHasItsCase() {
+    @Test func everyErrorFunctionMakesItsCase() {
         let file = URL(filePath: "/tmp/a")
         let made: [(AFError, String)] = [
             (.createUploadableFailed(error: Refusal()), "createUploadableFailed"),

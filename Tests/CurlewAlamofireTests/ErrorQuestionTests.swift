@@ -58,13 +58,13 @@ struct ErrorQuestionTests {
     ]
 
     @Test(arguments: errors)
-    func answersOneQuestionWithYes(expected: String, error: CurlewError) {
+    func eachErrorHasExactlyOneIsProperty(expected: String, error: CurlewError) {
         let yes = Self.questions.filter { $0.ask(error) }.map(\.name)
         #expect(yes == (expected == "none" ? [] : [expected]))
         #expect(error.errorDescription?.isEmpty == false)
     }
 
-    @Test func showsWhatIsInside() {
+    @Test func underlyingErrorIsTheWrappedOne() {
         #expect(AFError.requestAdaptationFailed(error: Reason()).underlyingError is Reason)
         #expect(AFError.createURLRequestFailed(error: Reason()).underlyingError is Reason)
         #expect(AFError.parameterEncoderFailed(reason: .encoderFailed(error: Reason())).underlyingError is Reason)
@@ -93,7 +93,7 @@ struct ErrorQuestionTests {
         #expect(AFError.sessionDeinitialized.urlError == nil)
     }
 
-    @Test func aFailedRetryKeepsWhatFailedFirst() {
+    @Test func failedRetryKeepsTheOriginalError() {
         let original = CurlewError(
             .receiveFailed, phase: .receive, url: URL(string: "https://example.com"), attempt: 2, responseCode: 503)
         let error = AFError.requestRetryFailed(retryError: Reason(), originalError: original)
@@ -109,7 +109,7 @@ struct ErrorQuestionTests {
         (POSIXErrorCode.ENOSPC, CurlewError.Code.diskFull), (.EEXIST, .destinationExists),
         (.ENOENT, .destinationMissing), (.EIO, .moveFailed),
     ])
-    func namesFileErrors(posix: POSIXErrorCode, code: CurlewError.Code) {
+    func moveFailureHasCodeOfPOSIXError(posix: POSIXErrorCode, code: CurlewError.Code) {
         let error = AFError.downloadedFileMoveFailed(
             error: POSIXError(posix), source: Self.file, destination: Self.file)
         #expect(error.code == code)
@@ -131,7 +131,7 @@ struct ErrorQuestionTests {
     }
 
     /// User code may put a reason, or anything else, inside an error.
-    @Test func whatIsPutInsideReplacesTheReason() {
+    @Test func assignedUnderlyingErrorReplacesReason() {
         var error = AFError.responseSerializationFailed(reason: .decodingFailed(error: Reason()))
         #expect(error.underlying is AFError.ResponseSerializationFailureReason)
         error.underlying = URLError(.timedOut)

@@ -7,7 +7,7 @@ import Testing
 struct ErrorRoundTripTests {
     private struct Refusal: Error, Equatable {}
 
-    @Test func everyCaseComesBack() {
+    @Test func everyErrorCaseIsConvertedBack() {
         let file = URL(filePath: "/tmp/a")
         let cases: [AFErrorCase] = [
             .createUploadableFailed(error: Refusal()), .createURLRequestFailed(error: Refusal()),
@@ -30,7 +30,7 @@ struct ErrorRoundTripTests {
     }
 
     /// An error has the reason that it was made with, also as `underlying`.
-    @Test func everyReasonComesBack() {
+    @Test func everyReasonIsConvertedBack() {
         let (file, data) = (URL(filePath: "/tmp/a"), [Data([1]), Data([2])])
         let length = AFError.UnexpectedInputStreamLength(bytesExpected: 2, bytesRead: 1)
         let multipart: [AFError.MultipartEncodingFailureReason] = [
@@ -84,7 +84,7 @@ struct ErrorRoundTripTests {
         }
     }
 
-    @Test func aFailedTaskIsToldByItsURLError() {
+    @Test func sessionTaskFailedIsConvertedByItsURLError() {
         let error = AFError.sessionTaskFailed(error: URLError(.cannotFindHost))
         #expect(error.code == .resolveFailed)
         #expect(error.isSessionTaskError)
@@ -97,7 +97,7 @@ struct ErrorRoundTripTests {
     }
 
     /// User code may give an error another code. Alamofire's reason describes the cause, and stays.
-    @Test func aChangedCodeKeepsTheReason() {
+    @Test func changedErrorCodeKeepsTheReason() {
         var error = AFError.responseSerializationFailed(reason: .inputFileNil)
         error.code = .internal
         guard case .responseSerializationFailed(.inputFileNil)? = error.afError else {
@@ -115,7 +115,7 @@ struct ErrorRoundTripTests {
         }
     }
 
-    @Test func aReasonInsideAFailedTaskIsItsPayload() {
+    @Test func reasonInSessionTaskFailedIsKept() {
         let error = AFError.sessionTaskFailed(error: AFError.ServerTrustFailureReason.noCertificatesFound)
         guard case .sessionTaskFailed(AFError.ServerTrustFailureReason.noCertificatesFound)? = error.afError else {
             Issue.record("\(error)")
@@ -123,7 +123,7 @@ struct ErrorRoundTripTests {
         }
     }
 
-    @Test func anErrorInsideACaseStaysItself() {
+    @Test func errorWrappedInCaseIsUnchanged() {
         let unsupported = CurlewError(.unsupported, phase: .creation)
         #expect(unsupported.afError?.afError.code == .unsupported)
     }

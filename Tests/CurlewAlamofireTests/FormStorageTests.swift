@@ -22,7 +22,7 @@ struct FormStorageTests {
         #expect(last.headers["Content-Type"] == form.contentType)
     }
 
-    @Test func aShortFormGoesOutFromMemory() async throws {
+    @Test func shortFormIsSentFromMemory() async throws {
         let server = try TestServer()
         let form = MultipartFormData()
         fill(form)
@@ -42,7 +42,7 @@ struct FormStorageTests {
         }
     }
 
-    @Test func aShortFormOfAFreeFunctionGoesOutFromMemoryToo() async throws {
+    @Test func shortFormOfFreeFunctionIsSentFromMemory() async throws {
         let server = try TestServer()
         let request = CurlewAlamofire.upload(multipartFormData: fill, to: server.url("/anything"))
         _ = try await request.data()
@@ -53,7 +53,7 @@ struct FormStorageTests {
         #expect(server.requests.last?.body == data)
     }
 
-    @Test func aFormAboveAThresholdOfItsOwnIsInAPrivateFile() async throws {
+    @Test func formAboveItsThresholdIsInAPrivateFile() async throws {
         let server = try TestServer()
         let form = MultipartFormData()
         fill(form)
@@ -147,7 +147,7 @@ struct FormStorageTests {
     }
 
     /// A command line shows the parts of a form only if it may show credentials.
-    @Test func commandLinesDoNotShowParts() async throws {
+    @Test func cURLDescriptionHidesFormParts() async throws {
         let session = Session(transport: MockTransport { _ in .text("x") })
         let request = session.upload(
             multipartFormData: { $0.append(Data("hunter2".utf8), withName: "password") }, to: "https://example.org/")

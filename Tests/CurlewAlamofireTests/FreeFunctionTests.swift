@@ -20,7 +20,7 @@ struct FreeFunctionTests {
         server.requests.map { "\($0.method) \($0.target) \($0.bodyText ?? "")".trimmingCharacters(in: .whitespaces) }
     }
 
-    @Test func requests() async throws {
+    @Test func requestFunctionsSendTheirRequests() async throws {
         let server = try TestServer()
         let url = server.url("/anything")
         let marked: HTTPHeaders = ["X-Mark": "yes"]
@@ -39,7 +39,7 @@ struct FreeFunctionTests {
         #expect(server.requests.map { $0.headers["X-Mark"] } == ["yes", "yes", "yes", nil])
     }
 
-    @Test func downloads() async throws {
+    @Test func downloadFunctionsSendTheirRequests() async throws {
         let server = try TestServer()
         let scratch = try ScratchDirectory()
         let url = server.url("/anything")
@@ -63,7 +63,7 @@ struct FreeFunctionTests {
         #expect(server.requests.count == 3)
     }
 
-    @Test func uploads() async throws {
+    @Test func uploadFunctionsSendTheirRequests() async throws {
         let server = try TestServer()
         let scratch = try ScratchDirectory()
         let url = server.url("/anything")
@@ -91,7 +91,7 @@ struct FreeFunctionTests {
         #expect(seen(server).sorted() == bodies.flatMap { ["POST /anything \($0)", "PUT /anything \($0)"] }.sorted())
     }
 
-    @Test func forms() async throws {
+    @Test func formUploadFunctionsSendTheirRequests() async throws {
         let server = try TestServer()
         let url = server.url("/anything")
         let fill: (MultipartFormData) -> Void = { $0.append(Data("Ada".utf8), withName: "name") }
@@ -104,7 +104,7 @@ struct FreeFunctionTests {
         #expect(server.requests.map(\.method).sorted() == ["POST", "PUT"])
     }
 
-    @Test func streams() async throws {
+    @Test func streamFunctionsSendTheirRequests() async throws {
         let server = try TestServer()
         let url = server.url("/anything")
         let all = [
@@ -121,12 +121,12 @@ struct FreeFunctionTests {
     }
 
     /// The functions need no module name if nothing else has their names.
-    @Test func areThereByThemselves() async throws {
+    @Test func freeFunctionsNeedNoModuleName() async throws {
         let server = try TestServer()
         #expect(try await request(server.url("/anything")).data().isEmpty == false)
         #expect(try await Session.default.request(server.url("/anything")).data().isEmpty == false)
         #expect(seen(server) == ["GET /anything", "GET /anything"])
     }
 
-    @Test func theSessionUnderAlamofiresName() { #expect(AF === Session.default) }
+    @Test func afIsTheDefaultSession() { #expect(AF === Session.default) }
 }

@@ -34,7 +34,7 @@ struct InputStreamTests {
         #expect(status == .atEnd)
     }
 
-    @Test func aFailedRequestIsAFailedStream() async throws {
+    @Test func failedRequestFailsTheInputStream() async throws {
         let server = try TestServer()
         let stream = try #require(Session().streamRequest(server.url("/status/500")).validate().asInputStream())
         let (data, status) = await contents(stream, pieces: 100)
@@ -42,7 +42,7 @@ struct InputStreamTests {
         #expect(status == .error)
     }
 
-    @Test func aClosedStreamCancelsItsRequest() async throws {
+    @Test func closingTheStreamCancelsItsRequest() async throws {
         let server = try TestServer()
         let request = Session().streamRequest(server.url("/hang"))
         let stream = try #require(request.asInputStream())
@@ -65,7 +65,7 @@ struct InputStreamTests {
         func createUploadable() throws -> UploadRequest.Uploadable { .data(Data("note".utf8)) }
     }
 
-    @Test func whatDescribesItselfIsSent() async throws {
+    @Test func uploadableConvertibleIsSent() async throws {
         let server = try TestServer()
         let url = server.url("/anything")
         let session = Session()

@@ -6,7 +6,7 @@ import Testing
 /// Behaviour that code written for Alamofire relies on.
 @Suite(.timeLimit(.minutes(4)))
 struct MigratedCodeTests {
-    @Test func callSitesCompile() async throws {
+    @Test func alamofireCallSitesCompile() async throws {
         let session = Session(transport: MockTransport { _ in .text("{\"a\": 1}", type: "text/json") })
         let url = "https://example.org/"
         let none = await session.request(url).validate(statusCode: []).serializingData().response
@@ -28,14 +28,14 @@ struct MigratedCodeTests {
     }
 
     @Test(arguments: ["invalid", "/a/path", "ftp://example.org/"])
-    func aURLThatNothingCanBeSentToIsTheTasksError(url: String) async {
+    func unsupportedURLIsASessionTaskError(url: String) async {
         let response = await Session().request(url).serializingData().response
         #expect(response.request?.url?.absoluteString == url)
         #expect(response.error?.isSessionTaskError == true)
         #expect((response.error?.underlyingError as? URLError)?.code == .unsupportedURL)
     }
 
-    @Test func aTimeoutIsAURLErrorForThoseWhoAsk() async throws {
+    @Test func timeoutHasURLErrorAsUnderlyingError() async throws {
         let server = try TestServer()
         let response = await Session().request(server.url("/delay/5")) { $0.timeoutInterval = 0.01 }
             .serializingData().response
@@ -44,7 +44,7 @@ struct MigratedCodeTests {
         #expect(response.error?.underlying == nil)
     }
 
-    @Test func aFormMayBeFilledWhenItsRequestIsMade() async throws {
+    @Test func formMayBeFilledInAsURLRequest() async throws {
         struct Late: URLRequestConvertible {
             let form = MultipartFormData(boundary: "b")
             let url: URL
@@ -61,7 +61,7 @@ struct MigratedCodeTests {
         #expect(try await request.decode(Echo.self).form == ["name": "Ada"])
     }
 
-    @Test func aFormsRetrySendsTheSame() async throws {
+    @Test func retriedFormSendsTheSameBody() async throws {
         let server = try TestServer()
         server.script("/flaky", .status(503), .text("well"))
         let request = Session(interceptor: Retrier { request, _, _ in request.retryCount == 0 ? .retry : .doNotRetry })
@@ -115,7 +115,7 @@ struct MigratedCodeTests {
         }
     }
 
-    @Test func interceptorsAnswerAtOnceWhereTheirAdaptersDo() throws {
+    @Test func interceptorOfSynchronousAdaptersIsSynchronous() throws {
         let session = Session(transport: MockTransport { _ in .text("x") })
         let interceptor = Interceptor(adapters: [
             Adapter { request, _, completion in

@@ -40,7 +40,7 @@ struct MonitorTypeTests {
             eventMonitors: [monitor])
         _ = try await session.request("https://example.org/").data()
         await session.invalidate()
-        while !monitor.calls.contains("end") { await Task.yield() }
+        try await eventually { monitor.calls.contains("end") }
         #expect(Set(monitor.calls) == ["task", "metrics", "data", "cache", "end"])
     }
 }

@@ -33,7 +33,7 @@ struct NotificationTests {
         Request.didCompleteNotification, Request.didFinishNotification,
     ]
 
-    @Test func namingThemIsEnough() async throws {
+    @Test func notificationsArePostedWithoutAMonitor() async throws {
         let session = Session(transport: MockTransport { _ in .text("x") }, startRequestsImmediately: false)
         let request = session.request("https://example.org/").response { _ in }
         let listener = Listener(Self.names)
@@ -44,7 +44,7 @@ struct NotificationTests {
     }
 
     /// Notifications are posted even if the session or the request has a monitor of another kind.
-    @Test func otherMonitorsDoNotTakeTheirPlace() async throws {
+    @Test func notificationsArePostedBesideOtherMonitors() async throws {
         let listener = Listener(Self.names)
         let monitor = ClosureEventMonitor()
         let session = Session(transport: MockTransport { _ in .text("x") }, eventMonitors: [monitor])
@@ -53,7 +53,7 @@ struct NotificationTests {
     }
 
     /// A session or a request with its own `RequestNotifications` posts each notification once.
-    @Test(arguments: [0, 1, 2]) func nothingIsPostedTwice(place: Int) async throws {
+    @Test(arguments: [0, 1, 2]) func notificationsArePostedOnce(place: Int) async throws {
         let listener = Listener(Self.names)
         let own = RequestNotifications(queue: DispatchQueue(label: "own"))
         let monitors: [any EventMonitor] = [[own], [CompositeEventMonitor(monitors: [own])], []][place]

@@ -7,7 +7,7 @@ import Testing
 /// Alamofire's lists of a request's URL requests, tasks and metrics, over all attempts.
 @Suite(.timeLimit(.minutes(4)))
 struct RequestHistoryTests {
-    @Test func theListsSpanAttemptsAndRedirects() async throws {
+    @Test func historySpansAttemptsAndRedirects() async throws {
         let transport = MockTransport(collectsBodies: false)
         transport.enqueue(.redirect(to: "/b"), .status(503), .text("x"))
         let adapter = Adapter { request, _, completion in
@@ -37,7 +37,7 @@ struct RequestHistoryTests {
         #expect(request.lastMetrics == request.metrics && request.metrics?.attempt == 1)
     }
 
-    @Test func aColdRequestHasNoHistory() {
+    @Test func unstartedRequestHasNoHistory() {
         let request = Session(transport: MockTransport { _ in .text("x") }).request("https://example.org/")
         #expect(request.requests.isEmpty && request.firstRequest == nil && request.lastRequest == nil)
         #expect(request.performedRequests.isEmpty && request.tasks.isEmpty && request.allMetrics.isEmpty)

@@ -8,7 +8,7 @@ import Testing
 /// `request.task` has the properties that code reads of a `URLSessionTask`.
 @Suite(.timeLimit(.minutes(4)))
 struct RequestTaskTests {
-    @Test func aTaskTellsWhatHappened() async throws {
+    @Test func taskReportsItsStateAndRequests() async throws {
         let server = try TestServer()
         let request = Session().upload(Data(count: 1000), to: server.url("/redirect-to?url=/anything&status_code=307"))
         #expect(request.task == nil)
@@ -25,7 +25,7 @@ struct RequestTaskTests {
         #expect(request.task?.identifier == request.lastTask)
     }
 
-    @Test func aTaskIsDescribedByItsRequestsWords() async throws {
+    @Test func taskDescriptionIsThatOfItsRequest() async throws {
         let request = Session(transport: MockTransport { _ in .text("x") }).request("https://example.org/")
         _ = try await request.serializingData().value
         request.task?.taskDescription = "mine"
@@ -53,7 +53,7 @@ struct RequestTaskTests {
         #expect(request.retryCount == 1)
     }
 
-    @Test func aTaskIsHeldAndCancelled() async throws {
+    @Test func taskCanBeSuspendedAndCancelled() async throws {
         let server = try TestServer()
         let request = Session().request(server.url("/hang"))
         let handle = request.serializingData()
@@ -68,7 +68,7 @@ struct RequestTaskTests {
         #expect(request.task?.error?.asAFError?.isExplicitlyCancelledError == true)
     }
 
-    @Test func aRequestTellsWhatItWasTold() {
+    @Test func shouldAutomaticallyResumeIsReadBack() {
         let session = Session()
         #expect(session.request("https://example.org").shouldAutomaticallyResume == nil)
         #expect(
@@ -78,7 +78,7 @@ struct RequestTaskTests {
                 == true)
     }
 
-    @Test func aCompositeMonitorTellsItsParts() {
+    @Test func compositeMonitorListsItsMonitors() {
         let parts = [ClosureEventMonitor(), ClosureEventMonitor()]
         #expect(CompositeEventMonitor(monitors: parts).monitors.count == 2)
     }

@@ -19,14 +19,14 @@ struct RetryCodeTests {
         .cannotDecodeContentData, .serverCertificateUntrusted, .cancelled, .unsupportedURL,
     ]
 
-    @Test(arguments: some) func theDefaultsAreAlamofires(code: URLError.Code) async {
+    @Test(arguments: some) func defaultRetryableURLErrorCodesAreAlamofires(code: URLError.Code) async {
         let expected = RetryPolicy.defaultRetryableURLErrorCodes.contains(code)
         #expect(await decision(RetryPolicy(), URLError(code)) == expected)
         #expect(await decision(RetryPolicy(), AFError.sessionTaskFailed(error: URLError(code))) == expected)
         #expect(RetryPolicy().retryableURLErrorCodes.contains(code) == expected)
     }
 
-    @Test func onlyTheNamedCodesAreRetried() async {
+    @Test func onlyConfiguredURLErrorCodesAreRetried() async {
         let policy = RetryPolicy(retryableURLErrorCodes: [.cannotFindHost])
         #expect(await decision(policy, URLError(.cannotFindHost)))
         #expect(await decision(policy, CurlewError(.resolveFailed, phase: .resolve)))
@@ -35,13 +35,13 @@ struct RetryCodeTests {
         #expect(policy.retryableURLErrorCodes == [.cannotFindHost])
     }
 
-    @Test func aClockThatIsOverIsNotRetried() async {
+    @Test func totalTimeoutIsNotRetried() async {
         let policy = RetryPolicy(retryableURLErrorCodes: [.timedOut])
         #expect(await decision(policy, CurlewError(.firstByteTimedOut, phase: .receive)))
         #expect(!(await decision(policy, CurlewError(.totalTimedOut, phase: .receive))))
     }
 
-    @Test func lostConnectionsHaveTheirCode() async {
+    @Test func connectionLostPolicyRetriesLostConnections() async {
         let policy = ConnectionLostRetryPolicy()
         #expect(await decision(policy, URLError(.networkConnectionLost)))
         #expect(!(await decision(policy, URLError(.timedOut))))
@@ -50,7 +50,7 @@ struct RetryCodeTests {
         #expect(policy.retryableHTTPStatusCodes.isEmpty)
     }
 
-    @Test func whatTellsOfAMissingNetwork() {
+    @Test func missingNetworkIsRecognizedAsOffline() {
         let isOffline = OfflineRetrier.defaultIsOfflineError
         #expect(isOffline(URLError(.notConnectedToInternet)))
         #expect(!isOffline(URLError(.timedOut)))

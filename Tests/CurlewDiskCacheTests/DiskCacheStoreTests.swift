@@ -105,8 +105,11 @@ struct DiskCacheStoreTests {
         #expect(Set(await store.entries(for: entries[0].key).map(\.entry.variant)) == ["x", "y"])
         let newer = entry("a", variant: "x")
         await store.put(newer, bytes(300_000))
-        let found = await store.entries(for: newer.key).filter { $0.entry.variant == "x" }
-        #expect(found.map(\.entry.id) == [newer.id])
+        let found = await store.entries(for: newer.key)
+        #expect(found.count == 2 && Set(found.map(\.entry.id)) == [newer.id, entries[1].id])
+        let other = try #require(found.first { $0.entry.variant == "y" })
+        #expect(try await other.body.whole() == Data("y".utf8))
+        #expect(try await store.body(entry("a", partition: "p").key) == Data("other".utf8))
     }
 
     @Test("an entry that is replaced or removed can be read to its end")

@@ -44,12 +44,8 @@ struct SessionOverDiskTests {
 
     @Test("on a full disk every response is delivered whole", .enabled(if: getuid() == 0, "mounting needs root"))
     func fullDisk() async throws {
-        let path = folder.cache.path(percentEncoded: false)
-        try FileManager.default.createDirectory(at: folder.cache, withIntermediateDirectories: true)
-        guard mount("tmpfs", path, "tmpfs", 0, "size=3m,mode=0700") == 0 else {
-            return print("no tmpfs can be mounted here: the test of a full disk is left out")
-        }
-        defer { umount2(path, Int32(MNT_DETACH)) }
+        guard try folder.mountSmallDisk() else { return }
+        defer { folder.unmountSmallDisk() }
         let store = try folder.open()
         let session = session(store)
         server.route("/{name}") { [response = response(bytes(700_000))] _ in response }

@@ -1,3 +1,4 @@
+import CurlewTesting
 import Foundation
 import Testing
 
@@ -45,7 +46,7 @@ struct CacheTests {
     }
 
     @Test func `the limit holds through 100 000 random operations`() {
-        var random = SeededGenerator(seed: 42)
+        var random = SplitMix(seed: 42)
         let cache = Self.cache(50_000, 30_000)
         var highest = 0
         for _ in 0..<100_000 {
@@ -79,19 +80,5 @@ struct CacheTests {
 
     @Test func `a system without pressure information does without`() {
         #expect(MemoryPressure(path: "/nonexistent/pressure").start {} == false)
-    }
-}
-
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

@@ -57,6 +57,16 @@ struct ImageDownloaderTests {
 
     private func url(_ name: some CustomStringConvertible) -> URL { URL(string: "https://example.com/\(name)")! }
 
+    /// Returns when this many receivers wait for the picture of a path.
+    private func waitForReceivers(
+        _ count: Int, of path: String, generation: Int = 1, in downloader: ImageDownloader
+    ) async throws {
+        let key = LoadKey(URLRequest(url: url(path)))
+        try await eventually {
+            downloader.state.withLock { $0.loads.receivers(of: key, generation: generation).count } >= count
+        }
+    }
+
     @Test("a thousand loads of twenty pictures are twenty transfers, four at a time at most", arguments: [true, false])
     func merging(isOpen: Bool) async throws {
         let gallery = try Gallery(isOpen: isOpen)
@@ -96,11 +106,7 @@ struct ImageDownloaderTests {
         async let first = downloader.image(for: url("a"), filter: Counting(calls: calls))
         async let second = downloader.image(for: url("a"), filter: Counting(calls: calls))
         try await gallery.gate.waitForArrivals(count: 1)
-        while downloader.state.withLock({
-            $0.loads.receivers(of: LoadKey(URLRequest(url: url("a"))), generation: 1).count
-        }) < 3 {
-            await Task.yield()
-        }
+        try await waitForReceivers(3, of: "a", in: downloader)
         gallery.gate.open()
         let (whole, part, same) = try await (plain, first, second)
         #expect(whole.size.width == 3 && part.size.width == 1 && same == part)
@@ -130,9 +136,9 @@ struct ImageDownloaderTests {
         downloader.cancel(alone)
         #expect(downloader.activeDownloadCount == 1)
         gallery.gate.open()
-        while downloader.activeDownloadCount > 0 { await Task.yield() }
-        while downloader.imageCache?.image(for: URLRequest(url: url("a")), withIdentifier: nil) == nil {
-            await Task.yield()
+        try await eventually { downloader.activeDownloadCount == 0 }
+        try await eventually {
+            downloader.imageCache?.image(for: URLRequest(url: url("a")), withIdentifier: nil) != nil
         }
         #expect(downloader.download(url("a")) { note("cached", $0) } == nil)
         try await done.wait()
@@ -185,18 +191,24 @@ struct ImageDownloaderTests {
     }
 
     @Test(
-        "a failed load throws its error and is not cached",
+        "a failed load gives its error to each of its receivers and is not cached",
         arguments: [
             ("404", CurlewError.Code.unacceptableStatus), ("text", .unacceptableContentType),
             ("broken", .decodingFailed),
         ])
     func failures(path: String, code: CurlewError.Code) async throws {
-        let gallery = try Gallery()
+        let gallery = try Gallery(isOpen: false)
         let downloader = gallery.downloader()
-        for attempt in 1...2 {
-            let error = await #expect(throws: CurlewError.self) { _ = try await downloader.image(for: url(path)) }
-            #expect(error?.code == code && gallery.transport.requests.count == attempt)
+        let receivers = (0..<2).map { _ in Task { try await downloader.image(for: url(path)) } }
+        try await gallery.gate.waitForArrivals(count: 1)
+        try await waitForReceivers(2, of: path, in: downloader)
+        gallery.gate.open()
+        for receiver in receivers {
+            let error = await #expect(throws: CurlewError.self) { _ = try await receiver.value }
+            #expect(error?.code == code && gallery.transport.requests.count == 1)
         }
+        let again = await #expect(throws: CurlewError.self) { _ = try await downloader.image(for: url(path)) }
+        #expect(again?.code == code && gallery.transport.requests.count == 2)
         let none = await #expect(throws: CurlewError.self) { _ = try await downloader.image(for: "") }
         #expect(none?.code == .invalidURL)
     }
@@ -279,11 +291,7 @@ struct ImageDownloaderTests {
         #expect(prefetcher.activeCount == 3)
         let wanted = Task { try await downloader.image(for: url("b")) }
         try await gallery.gate.waitForArrivals(count: 2)
-        while downloader.state.withLock({
-            $0.loads.receivers(of: LoadKey(URLRequest(url: url("b"))), generation: 2).count
-        }) < 2 {
-            await Task.yield()
-        }
+        try await waitForReceivers(2, of: "b", generation: 2, in: downloader)
         prefetcher.stop()
         #expect(prefetcher.activeCount == 0)
         gallery.gate.open()
@@ -293,7 +301,7 @@ struct ImageDownloaderTests {
         _ = try await downloader.image(for: url("d"))
         #expect(gallery.transport.requests.count == before)
         prefetcher.start([url("d")])
-        while prefetcher.activeCount > 0 { await Task.yield() }
+        try await eventually { prefetcher.activeCount == 0 }
     }
 
     @Test("the end of a stopped prefetch does not end a later one of the same URL")
@@ -323,7 +331,7 @@ struct ImageDownloaderTests {
         let prefetcher = ImagePrefetcher(downloader: gallery.downloader(), filter: Asking(prefetcher: asked))
         asked.withLock { $0 = prefetcher }
         prefetcher.start([url("a")])
-        while prefetcher.activeCount > 0 { await Task.yield() }
+        try await eventually { prefetcher.activeCount == 0 }
         asked.withLock { $0 = nil }
         #expect(gallery.transport.requests.count == 1)
     }

@@ -1,3 +1,4 @@
+import CurlewTesting
 import Testing
 
 @testable import CurlewImage
@@ -80,7 +81,7 @@ struct LoadQueueTests {
 
     @Test("random operations never exceed the limit, and no load is lost or started twice")
     func randomUse() {
-        var random = SeededGenerator(seed: 7)
+        var random = SplitMix(seed: 7)
         var queue = Queue(limit: 3, prioritization: .lifo)
         var tickets: [Queue.Ticket: Int] = [:]
         var running: [(key: String, generation: Int)] = []

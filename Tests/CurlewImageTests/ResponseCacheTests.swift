@@ -63,10 +63,21 @@ struct ResponseCacheTests {
         await downloader.session.invalidate()
     }
 
-    @Test("the response cache is a private disk cache, and the size of a picture is limited") func bounds() throws {
+    @Test("the response cache is a private disk cache, and the size of a picture is limited in it and in a download")
+    func bounds() async throws {
         let cache = try #require(ImageDownloader.responseCache(in: folder.file("images")))
         #expect(cache.store is DiskCacheStore && cache.mode == .private)
-        #expect(ImageDownloader.defaultConfiguration.maximumBodySize == ImageDownloader.maximumPictureSize)
+        let most = ImageDownloader.maximumPictureSize
+        #expect(ImageDownloader.defaultConfiguration.maximumBodySize == most)
+        let now = Date()
+        let entry = CacheEntry(
+            id: String(repeating: "0", count: 32),
+            key: CacheKey(url: "https://example.com/a"),
+            response: StoredResponse(head: ResponseHead(status: 200), requestTime: now, responseTime: now),
+            lifetime: CacheLifetime(freshUntil: now + 60, usableUntil: now + 60, canBeValidated: false)
+        )
+        #expect(await cache.store.writer(for: entry, expectedSize: Int64(most / 2)) != nil)
+        #expect(await cache.store.writer(for: entry, expectedSize: Int64(most + 1)) == nil)
     }
 
     @Test("a session that is passed to the downloader keeps its own cache") func ownSession() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Locks", .timeLimit(.minutes(4)))
 struct LockTests {
-    @Test func keepsConcurrentChangesApart() async {
+    @Test func lockKeepsConcurrentChangesApart() async {
         let lock = Lock(0)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 { group.addTask { for _ in 0..<10_000 { lock.withLock { $0 += 1 } } } }
@@ -15,7 +15,7 @@ struct LockTests {
 
     /// Eight threads compete for the lock, and its holder lets the others run. So they sleep in the mutex, and the
     /// holder must wake each of them.
-    @Test func thoseWhoSleepAreWoken() async {
+    @Test func lockWakesSleepingThreads() async {
         let lock = Lock((isHeld: false, overlaps: 0, rounds: 0))
         let group = DispatchGroup()
         for _ in 0..<8 {
@@ -40,7 +40,7 @@ struct LockTests {
         #expect(lock.withLock { $0.rounds } == 4_000)
     }
 
-    @Test func passesTypedErrorsAndUnlocks() {
+    @Test func lockPassesOnTypedErrorsAndUnlocks() {
         enum Failure: Error { case expected }
         let lock = Lock(1)
         #expect(throws: Failure.expected) { try lock.withLock { (_: inout Int) throws(Failure) in throw .expected } }
@@ -49,7 +49,7 @@ struct LockTests {
 
     #if DEBUG && compiler(>=6.2)
     /// In a release build the thread would wait for ever, so this needs a debug build.
-    @Test func aThreadThatTakesALockTwiceTrapsInADebugBuild() async {
+    @Test func takingALockTwiceTrapsInDebugBuild() async {
         await #expect(processExitsWith: .failure) {
             let lock = Lock(0)
             lock.withLock { _ in lock.withLock { $0 += 1 } }
@@ -57,7 +57,7 @@ struct LockTests {
     }
     #endif
 
-    @Test func aThreadThatHasHeldALockTakesItAgain() {
+    @Test func threadMayTakeAReleasedLockAgain() {
         let (outer, inner) = (Lock(0), Lock(0))
         for _ in 0..<3 {
             outer.withLock { outer in
@@ -69,7 +69,7 @@ struct LockTests {
     }
 
     /// The body releases the last reference to the owner of the lock.
-    @Test func aLockOutlivesTheBodyThatItRuns() {
+    @Test func lockOutlivesItsOwnerReleasedInTheBody() {
         final class Owner: Sendable {
             let lock = Lock(0)
         }
@@ -92,7 +92,7 @@ struct LockTests {
     /// In a release build, a discarded result could be released before the lock is free; its `deinit` would then wait
     /// for its own thread. A debug build keeps the result until the end of the statement, so this can only fail in a
     /// release build.
-    @Test func aDiscardedResultLivesUntilTheLockIsFree() {
+    @Test func discardedResultIsReleasedAfterUnlocking() {
         final class Asker: Sendable {
             let lock: Lock<Asker?>
             init(_ lock: Lock<Asker?>) { self.lock = lock }
@@ -113,7 +113,7 @@ struct LockTests {
     }
 
     /// The lock owns its state, so the state need not be Sendable. A result of `withLock` must not share the state.
-    @Test func holdsWhatIsNotSendable() async {
+    @Test func lockMayHoldNonSendableState() async {
         final class Counter {
             var count = 0
         }
@@ -130,7 +130,7 @@ struct LockTests {
         #expect(lock.withLock { $0.count } == 0)
     }
 
-    @Test func aHandoffRunsItsWorkOnTheQueueAfterWhatCameBefore() async {
+    @Test func handoffRunsWorkInOrderOnTheQueue() async {
         let queue = DispatchQueue(label: "test")
         let handoff = Handoff()
         let values = Lock<[Int]>([])

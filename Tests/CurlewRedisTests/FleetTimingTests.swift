@@ -35,7 +35,7 @@ struct FleetTimingTests {
 
     private func start(_ server: RedisProcess, seconds: Double) async throws -> [FleetProcess] {
         let probes = try (0..<8).map { _ in
-            try FleetProcess(server.url(), "\(Self.rate)", "\(seconds)", "\(1.0 / 16)")
+            try FleetProcess("rate", server.url(), "\(Self.rate)", "\(seconds)", "\(1.0 / 16)")
         }
         for probe in probes { try #require(await probe.isReady()) }
         return probes
@@ -44,8 +44,8 @@ struct FleetTimingTests {
     private func result(of probes: [FleetProcess]) async throws -> Result {
         var result = Result()
         for probe in probes {
-            let lines = await probe.rest()
-            for line in lines.dropLast() where line.count == 2 { result.tenths[line[0], default: 0] += line[1] }
+            let lines = await probe.lines()
+            for line in lines.dropLast() where line.count == 3 { result.tenths[line[0], default: 0] += line[1] }
             let numbers = try #require(lines.last)
             try #require(numbers.count == 4)
             result.operations += numbers[0]
@@ -69,15 +69,16 @@ struct FleetTimingTests {
         #expect(result.refused == 0)
     }
 
-    @Test("without the server each process sends its local share, and with it again the fleet sends the limit")
+    @Test("without the server each process sends its local share; when it is back, the fleet sends up to the limit")
     func killed() async throws {
         let server = try await RedisProcess()
         let probes = try await start(server, seconds: 16)
-        try await Task.sleep(for: .seconds(2))
+        // Each process has leases. They are over a second after the last one has begun.
+        for probe in probes { try #require(await probe.hasLine { $0.count == 3 && $0[2] > 0 }) }
         try await server.kill()
-        // The leases are over after a second.
         let away = Self.tenth + 12
-        try await Task.sleep(for: .seconds(4))
+        // Each process has sent requests without the server for almost three seconds.
+        for probe in probes { try #require(await probe.hasLine { $0.count == 3 && $0[0] >= away + 28 }) }
         let back = Self.tenth
         try await server.start()
         let result = try await result(of: probes)

@@ -73,8 +73,11 @@ struct RedisCacheStoreTests {
         #expect(Set(await store.entries(for: entries[0].key).map(\.entry.variant)) == ["x", "y"])
         let newer = entry("a", variant: "x")
         await store.put(newer, bytes(600_000))
-        let found = await store.entries(for: newer.key).filter { $0.entry.variant == "x" }
-        #expect(found.map(\.entry.id) == [newer.id])
+        let found = await store.entries(for: newer.key)
+        #expect(found.count == 2 && Set(found.map(\.entry.id)) == [newer.id, entries[1].id])
+        let other = try #require(found.first { $0.entry.variant == "y" })
+        #expect(try await other.body.whole() == Data("y".utf8))
+        #expect(try await store.body(entry("a", partition: "p").key) == Data("other".utf8))
     }
 
     @Test("a body that was dropped, is too large or is not yet committed is not found") func writers() async throws {

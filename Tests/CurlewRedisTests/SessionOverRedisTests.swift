@@ -87,7 +87,7 @@ struct SessionOverRedisTests {
         #expect(texts == Array(repeating: "hello", count: 5))
     }
 
-    @Test("without Redis requests are misses, and with it again they are hits") func restarted() async throws {
+    @Test("without Redis requests are misses, and when it is back they are hits") func restarted() async throws {
         server.route("/a") { [response = response()] _ in response }
         let session = sessions(1)[0]
         let url = server.url("/a")
@@ -114,7 +114,7 @@ struct SessionOverRedisTests {
         #expect(late.error?.code == .totalTimedOut)
         let request = all[2].request(url)
         let cancelled = Task { await request.response() }
-        while request.state == .initialized { await Task.yield() }
+        try await eventually { request.state != .initialized }
         request.cancel()
         #expect(await cancelled.value.error?.code == .cancelled)
         #expect(server.requests.count == 1)

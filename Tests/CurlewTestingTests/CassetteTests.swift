@@ -41,7 +41,7 @@ struct CassetteTests {
         #expect(await replay.result(of: .test("/a", method: .post), sink: RecordingSink()).error?.code == .unsupported)
     }
 
-    @Test func writesNoSecret() async throws {
+    @Test func cassetteContainsNoSecrets() async throws {
         let mock = MockTransport { _ in
             .json(["token": "s3cret", "name": "Ada"])
                 .header("Set-Cookie", "sid=s3cret; Path=/; HttpOnly")
@@ -82,7 +82,7 @@ struct CassetteTests {
         #expect(try await replay.perform(request, sink: RecordingSink()).head.status == 200)
     }
 
-    @Test func knowsTheSecretsThatLogsKnow() async throws {
+    @Test func cassetteRedactsTheSameSecretsAsLogs() async throws {
         let mock = MockTransport { _ in
             .text(#"{"csrf_token":"s3cret","otp":123456,"deep":{"pwd":["s3cret",true]}}"#)
                 .changed { $0.headers.add(name: "Content-Type", value: "application/json") }
@@ -119,7 +119,7 @@ struct CassetteTests {
         (nil, "token=s3cret", "token=<redacted>"),
         ("application/json", "not json", "not json"),
     ])
-    func brokenJSONIsNoWayOut(type: String?, text: String, kept: String) {
+    func secretsInMalformedJSONAreRedacted(type: String?, text: String, kept: String) {
         let headers = type.map { [Cassette.Field("Content-Type", $0)] } ?? []
         let exchange = Cassette.Exchange(
             request: Cassette.Request(method: "GET", url: "http://mock.test/"),
@@ -144,7 +144,7 @@ struct CassetteTests {
             ])
     }
 
-    @Test func usesEqualRequestsInOrderOrForEver() async throws {
+    @Test func equalRequestsAreReplayedInOrderOrRepeatedly() async throws {
         let cassette = Cassette(
             exchanges: ["1", "2"].map {
                 Cassette.Exchange(
@@ -167,7 +167,7 @@ struct CassetteTests {
         #expect(await strict.result(of: .test("/a?b=c"), sink: RecordingSink()).error?.code == .unsupported)
     }
 
-    @Test func recordsWhatTheSinkTookAndThePulledBody() async throws {
+    @Test func deliveredResponseAndSentBodyAreRecorded() async throws {
         var redaction = CassetteRedaction()
         redaction.keepsOtherRequestBodies = true
         let recorder = RecordingTransport(
@@ -184,7 +184,7 @@ struct CassetteTests {
         #expect(body.isClosed)
     }
 
-    @Test func skipsWhatIsTooLarge() async throws {
+    @Test func responseAboveBodyLimitIsNotRecorded() async throws {
         let recorder = RecordingTransport(MockTransport { _ in .text("abcdef") }, bodyLimit: 5)
         let sink = RecordingSink()
         _ = try await recorder.perform(.test(), sink: sink)

@@ -15,7 +15,7 @@ struct MissTests {
         Cassette(exchanges: requests.map { Cassette.Exchange(request: $0, response: Cassette.Response(status: 200)) })
     }
 
-    @Test func aMockNamesTheQueryAndTheNearestRoutes() async throws {
+    @Test func missNamesTheQueryAndTheNearestRoutes() async throws {
         let mock = MockTransport()
         #expect(
             await reason(mock, .test("/wether?city=Oslo"))
@@ -30,14 +30,14 @@ struct MissTests {
                 + "nearest routes: POST /wether, any method /weather, any method /{any}/feather")
     }
 
-    @Test func aMockNamesNoSecretOfTheQuery() async throws {
+    @Test func missShowsNoSecretsOfTheQuery() async throws {
         #expect(
             await reason(MockTransport(), .test("/a?access_token=s3cret&city=Oslo"))
                 == "MockTransport has no answer for GET /a?access_token=<redacted>&city=Oslo: "
                 + "it has no routes, and its queue is empty")
     }
 
-    @Test func aCassetteSaysInWhatItsNearestRequestsDiffer() async throws {
+    @Test func missListsDifferencesOfNearestRequests() async throws {
         let replay = ReplayTransport(
             cassette(
                 Cassette.Request(method: "GET", url: "http://mock.test/weather?city=Bergen"),
@@ -53,7 +53,7 @@ struct MissTests {
                 + "GET http://mock.test/weather?city=Rome&token=<redacted> (query differs)")
     }
 
-    @Test func aCassetteSaysWhatWasUsedAlready() async throws {
+    @Test func missNamesExchangesAlreadyUsed() async throws {
         let replay = ReplayTransport(cassette(Cassette.Request(method: "GET", url: "http://mock.test/a")))
         _ = try await replay.perform(.test("/a"), sink: RecordingSink())
         #expect(
@@ -77,7 +77,7 @@ struct MissTests {
         (.methodAndURL.adding(.header("accept")), "/a?x=1", false),
         (.methodAndURL.adding(.header("X-None")), "/a?x=1", true),
     ])
-    func partsAreCompared(matching: ReplayTransport.Matching, path: String, fits: Bool) async throws {
+    func matchingComparesConfiguredParts(matching: ReplayTransport.Matching, path: String, fits: Bool) async throws {
         let recorded = Cassette.Request(
             method: "GET", url: "http://mock.test/a?x=1", headers: [.init("Accept", "text/plain")])
         let replay = ReplayTransport(cassette(recorded), matching: matching)

@@ -168,7 +168,7 @@ struct RouteTests {
     ]
 
     @Test(arguments: cases)
-    func answers(_ given: Case) throws {
+    func standardRoutesRespondAsDocumented(_ given: Case) throws {
         let server = try TestServer()
         let client = try WireClient(port: server.port)
         let response = try client.request(given.method, given.target, headers: given.fields, body: given.body)
@@ -179,7 +179,7 @@ struct RouteTests {
         #expect(try client.request("GET", "/bytes/1").body.count == 1)
     }
 
-    @Test func hasEveryRouteItLists() throws {
+    @Test func everyStandardRouteIsTested() throws {
         let covered = Set(Self.cases.map { $0.target })
         let untested = TestServer.standardRoutes.filter { pattern in
             let start = pattern.prefix { $0 != "{" && $0 != "*" }
@@ -194,7 +194,7 @@ struct RouteTests {
     }
 
     @Test(arguments: ["bomb", "bytes", "stream-bytes", "range", "download"])
-    func boundsALargeBody(route: String) throws {
+    func largeBodyRoutesLimitTheirSize(route: String) throws {
         let server = try TestServer()
         let client = try WireClient(port: server.port)
         #expect(try client.request("GET", "/\(route)/3000000").status == 200)
@@ -205,7 +205,7 @@ struct RouteTests {
         }
     }
 
-    @Test func sendsTheSameBytesWhateverTheRange() throws {
+    @Test func rangeAndStreamRoutesSendTheSameBytes() throws {
         let server = try TestServer()
         let client = try WireClient(port: server.port)
         let whole = try client.request("GET", "/range/200000?seed=3").body
@@ -228,7 +228,7 @@ struct RouteTests {
         #expect(try client.response().status == 200)
     }
 
-    @Test func breaksADownloadInTheMiddleWhenAsked() throws {
+    @Test func downloadRouteBreaksOffOnRequest() throws {
         let server = try TestServer()
         let client = try WireClient(port: server.port)
         #expect(throws: WireClient.Failure.self) {
@@ -238,7 +238,7 @@ struct RouteTests {
         #expect(client.received.suffix(500) == TestServer.patternBytes(count: 500))
     }
 
-    @Test func isReplacedByALaterRoute() throws {
+    @Test func laterRouteReplacesEarlierOne() throws {
         let server = try TestServer()
         server.route("/get", methods: [.get]) { _ in .text("mine") }
         struct Broken: Error {}
@@ -252,7 +252,7 @@ struct RouteTests {
 
 @Suite("TestServer: Digest authentication", .timeLimit(.minutes(4)))
 struct DigestRouteTests {
-    @Test func hashesAsTheStandardsSay() {
+    @Test func digestsEqualTheStandardExamples() {
         #expect(Digest.hex(.md5, of: "abc") == "900150983cd24fb0d6963f7d28e17f72")
         #expect(
             Digest.hex(.sha256, of: "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -260,7 +260,7 @@ struct DigestRouteTests {
     }
 
     @Test(arguments: ["MD5", "SHA-256"], ["auth", "auth-int"])
-    func verifiesTheResponse(algorithm: String, qop: String) throws {
+    func digestRouteVerifiesCredentials(algorithm: String, qop: String) throws {
         let server = try TestServer()
         let client = try WireClient(port: server.port)
         let target = "/digest-auth/\(qop)/u/p/\(algorithm)"

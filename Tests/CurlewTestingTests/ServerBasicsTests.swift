@@ -29,7 +29,7 @@ struct ServerBasicsTests {
         #expect(server.requests.map(\.bodyText) == ["GET", "", ""])
     }
 
-    @Test func takesARequestAtEverySplitPoint() throws {
+    @Test func requestMayArriveSplitAnywhere() throws {
         let server = try TestServer()
         let wire =
             "POST /post?a=1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: v\r\n\r\n"
@@ -89,7 +89,7 @@ struct ServerBasicsTests {
         }
     }
 
-    @Test func goesWithItsLastReference() throws {
+    @Test func serverStopsWithItsLastReference() throws {
         try expectRefused { try TestServer().port }
     }
 
@@ -106,13 +106,13 @@ struct ServerBasicsTests {
 
 @Suite("DeadEnd", .timeLimit(.minutes(4)))
 struct DeadEndTests {
-    @Test func refuses() throws {
+    @Test func refusingDeadEndRefusesConnections() throws {
         let end = try DeadEnd(.refusing)
         let error = #expect(throws: WireClient.Failure.self) { try WireClient(port: end.port) }
         #expect(error?.text.contains("refused") == true)
     }
 
-    @Test func staysSilent() throws {
+    @Test func silentDeadEndSendsNothing() throws {
         let end = try DeadEnd(.silent)
         let client = try WireClient(port: end.port)
         #expect(client.send("GET / HTTP/1.1\r\n\r\n"))
@@ -120,7 +120,7 @@ struct DeadEndTests {
         #expect(client.ending == .open)
     }
 
-    @Test func letsNobodyConnectWhenSaturated() throws {
+    @Test func saturatedDeadEndAcceptsNoConnections() throws {
         let end = try DeadEnd(.saturated)
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
         defer { close(descriptor) }

@@ -87,7 +87,7 @@ struct ServerFaultTests {
     static let abcdef = Response.text("abcdef")
 
     @Test(arguments: cases)
-    func misbehavesOnAPath(_ given: Case) throws {
+    func faultAppliesToThePath(_ given: Case) throws {
         let server = try TestServer()
         server.script("/x", given.response)
         let client = try WireClient(port: server.port)
@@ -97,7 +97,7 @@ struct ServerFaultTests {
     }
 
     @Test(arguments: cases)
-    func misbehavesOnTheNextConnection(_ given: Case) throws {
+    func faultAppliesToTheNextConnection(_ given: Case) throws {
         let server = try TestServer()
         server.scriptNextConnection(given.response)
         let client = try WireClient(port: server.port)
@@ -107,7 +107,7 @@ struct ServerFaultTests {
         #expect(client.ending == given.ending)
     }
 
-    @Test func usesAScriptUpAndGoesBackToTheRoute() throws {
+    @Test func scriptIsUsedUpBeforeTheRoute() throws {
         let server = try TestServer()
         server.route("/x") { _ in .text("route") }
         server.script("/x", .status(503), .text("scripted"))
@@ -115,7 +115,7 @@ struct ServerFaultTests {
         #expect(try (0..<4).map { _ in try client.request("GET", "/x").text } == ["", "scripted", "route", "route"])
     }
 
-    @Test func stallsUntilTold() async throws {
+    @Test func responseStallsUntilTheGateOpens() async throws {
         let server = try TestServer()
         let gate = Gate()
         server.script("/x", .text("abcdef").stalling(until: gate, at: .inBody(after: 3)))
@@ -128,7 +128,7 @@ struct ServerFaultTests {
         #expect(try client.response().text == "abcdef")
     }
 
-    @Test func noticesThatThePeerLeftAStall() async throws {
+    @Test func peerThatLeavesDuringStallIsNoticed() async throws {
         let server = try TestServer()
         let client = try WireClient(port: server.port)
         client.send("GET /hang HTTP/1.1\r\n\r\n")

@@ -21,7 +21,7 @@ struct ServerLoadProcessWideTests {
         try await server.waitForOpenConnections(atMost: 0, timeout: Duration.seconds(30).asTestBound)
     }
 
-    @Test func answersManyAtOnce() async throws {
+    @Test func serverAnswersManyConnectionsAtOnce() async throws {
         let server = try TestServer()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<64 {
@@ -38,7 +38,7 @@ struct ServerLoadProcessWideTests {
         #expect(server.requestCount == 640)
     }
 
-    @Test func leavesNothingBehind() async throws {
+    @Test func stoppedAndReleasedServersLeakNothing() async throws {
         try await expectNoLeaks(
             of: [.fileDescriptors, .threads(allowing: 4)], timeout: Duration.seconds(5).asTestBound
         ) {
@@ -52,7 +52,7 @@ struct ServerLoadProcessWideTests {
         }
     }
 
-    @Test func mayBeStoppedFromARoute() async throws {
+    @Test func serverMayBeStoppedFromARoute() async throws {
         let server = try TestServer()
         server.route("/stop") { [unowned server] _ in
             server.stop()
@@ -65,7 +65,7 @@ struct ServerLoadProcessWideTests {
         try await eventually { (try? WireClient(port: server.port)) == nil }
     }
 
-    @Test func keepsBoundedMemory() async throws {
+    @Test func recordedDataIsBounded() async throws {
         var configuration = TestServer.Configuration()
         configuration.bodyLimit = 1_000
         configuration.rawLimit = 500

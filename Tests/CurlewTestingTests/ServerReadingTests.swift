@@ -9,7 +9,7 @@ struct ServerReadingTests {
     static let body = Data(repeating: 0x61, count: 100_000)
 
     @Test(arguments: [(TestServer.Fault.Action.close, WireClient.Ending.reset), (.reset, .reset)])
-    func endsWhileTheBodyComes(_ action: TestServer.Fault.Action, ending: WireClient.Ending) async throws {
+    func faultMayEndConnectionDuringTheBody(_ action: TestServer.Fault.Action, ending: WireClient.Ending) async throws {
         let server = try TestServer()
         // The fault waits until the client has sent its whole body. Some bytes are then unread, however slow the client
         // was, so the close becomes a reset.
@@ -30,7 +30,7 @@ struct ServerReadingTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test func stopsReadingUntilTold() async throws {
+    @Test func serverStopsReadingUntilTheGateOpens() async throws {
         var configuration = TestServer.Configuration()
         configuration.receiveBufferSize = 4_096
         let server = try TestServer(configuration)
@@ -82,7 +82,7 @@ struct ServerReadingTests {
     }
 
     @Test(arguments: [TestServer.Expectation.answer, .ignore, .refuse])
-    func treatsExpectAsTold(_ expectation: TestServer.Expectation) throws {
+    func expectFieldIsHandledAsConfigured(_ expectation: TestServer.Expectation) throws {
         let server = try TestServer()
         server.route("/x", expectation: expectation) { .text($0.bodyText ?? "") }
         let client = try WireClient(port: server.port)
@@ -103,7 +103,7 @@ struct ServerReadingTests {
         }
     }
 
-    @Test func keepsWhatArrivedOfAnUnfinishedRequest() async throws {
+    @Test func unfinishedRequestKeepsItsReceivedBytes() async throws {
         let server = try TestServer()
         let client = try WireClient(port: server.port)
         client.send("POST /x HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc")
@@ -147,7 +147,7 @@ struct ServerReadingTests {
         "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n",
     ])
-    func answers400ToWhatIsNoRequest(_ wire: String) throws {
+    func malformedRequestIsAnsweredWith400(_ wire: String) throws {
         let server = try TestServer()
         let client = try WireClient(port: server.port)
         client.send(wire)
@@ -180,7 +180,7 @@ struct ServerReadingTests {
         #expect(last.ending == .fin)
     }
 
-    @Test func holdsBackWhenThePeerReadsSlowly() async throws {
+    @Test func serverPausesIfThePeerReadsSlowly() async throws {
         var configuration = TestServer.Configuration()
         configuration.sendBufferSize = 4_096
         let server = try TestServer(configuration)
@@ -195,7 +195,7 @@ struct ServerReadingTests {
         #expect(try client.response().body.count == 10_000_000)
     }
 
-    @Test func doesNotWaitForeverForAPeerThatStays() async throws {
+    @Test func serverStopsWaitingForPeerThatStays() async throws {
         let server = try TestServer()
         let client = try WireClient(port: server.port)
         #expect(try client.request("GET", "/bytes/1", headers: ["Connection: close"]).status == 200)

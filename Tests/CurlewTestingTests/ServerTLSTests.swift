@@ -21,16 +21,7 @@ struct ServerTLSTests {
             })
     }
 
-    private func code(_ request: DataRequest) async -> CurlewError.Code? {
-        do throws(CurlewError) {
-            _ = try await request.data()
-            return nil
-        } catch {
-            return error.code
-        }
-    }
-
-    @Test func answersThoseWhoTrustItsCertificate() async throws {
+    @Test func clientThatTrustsCertificateIsAnswered() async throws {
         let server = try server()
         let session = session(trusting: server)
         #expect(server.url.scheme == "https")
@@ -45,7 +36,7 @@ struct ServerTLSTests {
         await session.invalidate()
     }
 
-    @Test func redirectsStayUnderTLS() async throws {
+    @Test func redirectsStayOnHTTPS() async throws {
         let server = try server()
         let session = session(trusting: server)
         _ = try await session.request(server.url("/absolute-redirect/2")).data()
@@ -53,25 +44,25 @@ struct ServerTLSTests {
         await session.invalidate()
     }
 
-    @Test func isRefusedByThoseWhoDoNotTrustIt() async throws {
+    @Test func clientThatDoesNotTrustCertificateRefuses() async throws {
         let (server, other) = (try server(), try server())
         let session = session(trusting: other)
-        #expect(await code(session.request(server.url("/get"))) == .certificateUntrusted)
+        #expect(await failureCode(session.request(server.url("/get"))) == .certificateUntrusted)
         #expect(server.requests.isEmpty)
         await session.invalidate()
     }
 
-    @Test func certificatesCanBeWrongInEveryWay() async throws {
+    @Test func certificateMayHaveWrongNameOrDate() async throws {
         let named = try server { $0.names = ["elsewhere.test"] }
         let expired = try server { $0.validUntil = .seconds(-60) }
         let (first, second) = (session(trusting: named), session(trusting: expired))
-        #expect(await code(first.request(named.url("/get"))) == .certificateHostMismatch)
-        #expect(await code(second.request(expired.url("/get"))) == .certificateExpired)
+        #expect(await failureCode(first.request(named.url("/get"))) == .certificateHostMismatch)
+        #expect(await failureCode(second.request(expired.url("/get"))) == .certificateExpired)
         await first.invalidate()
         await second.invalidate()
     }
 
-    @Test func versionsAreLimited() async throws {
+    @Test func tlsVersionIsLimited() async throws {
         let server = try server { $0.maximumVersion = .v1_2 }
         let old = session(trusting: server)
         let response = await old.request(server.url("/get")).response()
@@ -82,22 +73,22 @@ struct ServerTLSTests {
                 $0.tls.trustRoots = server.trustRoots
                 $0.tls.minimumVersion = .v1_3
             })
-        #expect(await code(new.request(server.url("/get"))) == .tlsFailed)
+        #expect(await failureCode(new.request(server.url("/get"))) == .tlsFailed)
         await new.invalidate()
     }
 
     @Test(arguments: [0, 1, 70_000] as [Int64])
-    func faultsHappenUnderTLSToo(count: Int64) async throws {
+    func faultsApplyOverTLS(count: Int64) async throws {
         let server = try server()
         let session = session(trusting: server)
         server.script("/file", .bytes(100_000).faulting(.reset, at: .inBody(after: count)), .bytes(10))
-        let stopped = await code(session.request(server.url("/file")))
+        let stopped = await failureCode(session.request(server.url("/file")))
         #expect(stopped == .receiveFailed || stopped == .truncated, "\(String(describing: stopped))")
         #expect(try await session.request(server.url("/file")).data().count == 10)
         await session.invalidate()
     }
 
-    @Test func aBodyThatEndsWithTheConnectionIsWhole() async throws {
+    @Test func bodyThatEndsWithConnectionIsComplete() async throws {
         let server = try server()
         let session = session(trusting: server)
         server.script("/until-close", .bytes(200_000).changed { $0.framing = .untilClose })
@@ -105,7 +96,7 @@ struct ServerTLSTests {
         await session.invalidate()
     }
 
-    @Test func aClientThatSpeaksNoTLSGetsNothing() throws {
+    @Test func plainTextClientGetsNoResponse() throws {
         let server = try server()
         let client = try WireClient(port: server.port)
         client.send("GET /get HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -114,11 +105,11 @@ struct ServerTLSTests {
     }
 
     @Test(arguments: ["", "a,b", "DNS:x", "a b", "ä.test"])
-    func refusesNamesThatNoCertificateHolds(name: String) {
+    func invalidCertificateNamesAreRefused(name: String) {
         #expect(throws: TestServer.TLSFailure.invalidName(name)) { try server { $0.names = [name] } }
     }
 
-    @Test func refusesVersionsThatExcludeEachOther() {
+    @Test func contradictoryTLSVersionsAreRefused() {
         #expect(throws: TestServer.TLSFailure.self) {
             try server {
                 $0.minimumVersion = .v1_3

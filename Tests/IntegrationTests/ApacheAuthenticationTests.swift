@@ -25,7 +25,7 @@ struct ApacheAuthenticationTests {
     }
 
     @Test(arguments: ["digest", "basic"])
-    func thePasswordOpensThePage(scheme: String) async throws {
+    func rightPasswordIsAcceptedAndWrongOneIs401(scheme: String) async throws {
         let session = session()
         let text = try await session.request(url("/\(scheme)/page.txt"))
             .authenticate(username: name(), password: password()).string()
@@ -36,7 +36,7 @@ struct ApacheAuthenticationTests {
         #expect(try await status(self.session(), "/\(scheme)/page.txt") == 401)
     }
 
-    @Test func acceptedCredentialsAnswerForTheWholeRealm() async throws {
+    @Test func acceptedCredentialsAreUsedInTheWholeRealm() async throws {
         let session = session()
         #expect(try await status(session, "/basic/deeper/page.txt") == 401)
         _ = try await session.request(url("/basic/page.txt"))
@@ -49,14 +49,14 @@ struct ApacheAuthenticationTests {
         #expect(try await status(self.session(), "/basic/page.txt") == 401)
     }
 
-    @Test func credentialsOfOneRequestStayWithIt() async throws {
+    @Test func unstoredCredentialsAreUsedForOneRequest() async throws {
         let session = session()
         _ = try await session.request(url("/basic/page.txt"))
             .authenticate(username: name(), password: password(), persistence: .none).string()
         #expect(try await status(session, "/basic/page.txt") == 401)
     }
 
-    @Test func eachRealmKeepsItsOwn() async throws {
+    @Test func eachRealmHasItsOwnCredentials() async throws {
         let session = session()
         _ = try await session.request(url("/digest/page.txt"))
             .authenticate(username: name(), password: password()).string()
@@ -76,7 +76,7 @@ struct ApacheAuthenticationTests {
         #expect(try await status(session, "/basic/page.txt") == 200)
     }
 
-    @Test func theSessionsCredentialsAreForTheirOrigin() async throws {
+    @Test func sessionCredentialsAreUsedOnlyForTheirOrigin() async throws {
         let authentication = TransferAuthentication(username: try name(), password: try password())
         let port = try #require(url("").port)
         for key in ["http://localhost:\(port)", "localhost:\(port)"] {
@@ -120,7 +120,7 @@ struct ApacheAuthenticationTests {
         #expect(try stored(path) == Self.body)
     }
 
-    @Test func whatTheSessionKnowsAnswersForUploadsToo() async throws {
+    @Test func storedCredentialsAreUsedForUploads() async throws {
         let session = session()
         _ = try await session.request(url("/digest/page.txt"))
             .authenticate(username: name(), password: password()).string()

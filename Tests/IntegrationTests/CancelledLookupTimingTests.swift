@@ -18,7 +18,7 @@ struct CancelledLookupTimingTests {
     }()
 
     @Test(.enabled(if: canUnshare, "needs root and mount namespaces: not shown here that lookups cancel quickly"))
-    func doesNotWaitForTheNameServer() async throws {
+    func cancelledLookupDoesNotWaitForNameServer() async throws {
         let server = "127.97.11.53"
         let settings = FileManager.default.temporaryDirectory.appending(path: "resolv-\(UUID()).conf")
         try "nameserver \(server)\noptions timeout:5 attempts:1\n".write(

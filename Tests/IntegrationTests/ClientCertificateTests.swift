@@ -20,7 +20,7 @@ struct ClientCertificateTests {
     }
 
     @Test(arguments: Form.allCases)
-    func theServerSeesWhoIsCalling(form: Form) async throws {
+    func serverReceivesTheClientCertificate(form: Form) async throws {
         let transport = try makeTrustingTransport { $0.tls.clientIdentity = try identity(form) }
         let url = try IntegrationEnvironment.url("NGINX_CLIENT_CERTIFICATE", "/info")
         // With GnuTLS, libcurl would send the request without a certificate that is in memory.
@@ -33,7 +33,7 @@ struct ClientCertificateTests {
         #expect(answer.seen("client") == "CN=curlew-client")
     }
 
-    @Test func nginxAnswersWithAStatusWhereNoneIsShown() async throws {
+    @Test func missingClientCertificateIs400FromNginx() async throws {
         let answer = try await makeTrustingTransport().exchange(
             IntegrationEnvironment.url("NGINX_CLIENT_CERTIFICATE", "/info")
         )
@@ -41,13 +41,13 @@ struct ClientCertificateTests {
     }
 
     @Test(arguments: ["TLS12_CLIENT_CERTIFICATE_REQUIRED", "TLS13_CLIENT_CERTIFICATE_REQUIRED"])
-    func aServerThatInsistsLetsItIn(server: String) async throws {
+    func requiredClientCertificateIsAccepted(server: String) async throws {
         let transport = try makeTrustingTransport { $0.tls.clientIdentity = try identity(.files) }
         #expect(try await transport.exchange(IntegrationEnvironment.url(server, "/")).status == 200)
     }
 
     @Test(arguments: ["TLS12_CLIENT_CERTIFICATE_REQUIRED", "TLS13_CLIENT_CERTIFICATE_REQUIRED"])
-    func aStrangersCertificateIsRefused(server: String) async throws {
+    func untrustedClientCertificateIsRefused(server: String) async throws {
         let transport = try makeTrustingTransport {
             $0.tls.clientIdentity = .files(
                 certificate: try IntegrationEnvironment.file("STRANGE_CLIENT_CERTIFICATE"),

@@ -22,7 +22,7 @@ struct EnvironmentProxyTests {
         return outcome.status == 0 ? outcome.output : "status \(outcome.status): \(outcome.errors)"
     }
 
-    @Test func theyAreHeeded() async throws {
+    @Test func proxyVariablesAreUsed() async throws {
         let proxy = try IntegrationEnvironment.text("PROXY")
         #expect(try await info("NGINX", ["http_proxy": proxy]).contains("tinyproxy"))
         #expect(try await info("NGINX", ["all_proxy": proxy]).contains("tinyproxy"))
@@ -33,14 +33,14 @@ struct EnvironmentProxyTests {
     }
 
     @Test(arguments: ["127.0.0.1", "127.0.0.0/8", "other.test,127.0.0.1", "*"])
-    func exceptionsAreHeeded(exceptions: String) async throws {
+    func noProxyVariableIsObeyed(exceptions: String) async throws {
         let proxy = try IntegrationEnvironment.text("PROXY")
         for name in ["no_proxy", "NO_PROXY"] {
             #expect(try await info("NGINX", ["http_proxy": proxy, name: exceptions]).contains("via=direct"), "\(name)")
         }
     }
 
-    @Test func theirCredentialsAnswerWhateverTheProxyAsksFor() async throws {
+    @Test func credentialsOfProxyVariableAnswerBasicAndDigest() async throws {
         for name in ["SQUID_BASIC", "SQUID_DIGEST"] {
             var parts = try #require(
                 URLComponents(url: IntegrationEnvironment.url(name), resolvingAgainstBaseURL: false))
@@ -52,14 +52,14 @@ struct EnvironmentProxyTests {
         }
     }
 
-    @Test func oneThatIsNotThereIsBlamed() async throws {
+    @Test func unreachableEnvironmentProxyIsNamedInError() async throws {
         let closed = try IntegrationEnvironment.text("CLOSED")
         let text = try await info("NGINX", ["http_proxy": closed])
         #expect(text.contains("status 1"), "\(text)")
         #expect(text.contains("proxy"), "\(text)")
     }
 
-    @Test func aRedirectPastTheProxyIsJudgedLikeAnyOther() async throws {
+    @Test func redirectPastTheProxyIsCheckedForItsAddress() async throws {
         let proxy = try IntegrationEnvironment.url("SQUID")
         let server = try TestServer()
         server.route("/away") { call in .redirect(to: "http://localhost:\(call.serverPort)/get") }

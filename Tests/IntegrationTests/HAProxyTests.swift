@@ -7,7 +7,7 @@ import Testing
 @Suite("haproxy", .realServers, .timeLimit(.minutes(4)))
 struct HAProxyTests {
     @Test(arguments: ["HAPROXY", "HAPROXY_TLS"])
-    func aReverseProxyIsAServerLikeAnyOther(server: String) async throws {
+    func requestReachesServerBehindReverseProxy(server: String) async throws {
         let transport = try makeTrustingTransport()
         let answer = try await transport.exchange(IntegrationEnvironment.url(server, "/info"))
         #expect(answer.status == 200)
@@ -15,7 +15,7 @@ struct HAProxyTests {
         #expect(answer.head.version == (server == "HAPROXY" ? .http1_1 : .http2))
     }
 
-    @Test func manyStreamsShareOneConnectionThroughIt() async throws {
+    @Test func manyStreamsShareOneConnectionToReverseProxy() async throws {
         let transport = try makeTrustingTransport()
         let url = try IntegrationEnvironment.url("HAPROXY_TLS", "/info")
         _ = try await transport.exchange(url)
@@ -28,7 +28,7 @@ struct HAProxyTests {
         }
     }
 
-    @Test func aServerBehindItThatIsGoneIsAnAnswer() async throws {
+    @Test func deadBackendOfReverseProxyIs503() async throws {
         let answer = try await makeTransport().exchange(IntegrationEnvironment.url("HAPROXY_DEAD", "/"))
         #expect(answer.status == 503)
     }
@@ -44,7 +44,7 @@ struct HAProxyTests {
         #expect(answer.seen("via")?.contains("tinyproxy") == (server == "NGINX"))
     }
 
-    @Test func aProxyIsVerifiedLikeAServer() async throws {
+    @Test func certificateOfProxyIsVerified() async throws {
         let url = try IntegrationEnvironment.url("NGINX", "/info")
         let transport = try proxied("HAPROXY_UNTRUSTED_PROXY")
         let error = try #require(await transport.failure(url))

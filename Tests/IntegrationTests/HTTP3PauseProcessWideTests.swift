@@ -9,7 +9,7 @@ struct HTTP3PauseProcessWideTests {
     /// The most memory, in MiB, that an unread body may take. libcurl before 8.18 buffers up to 64 MB of the body.
     private static let mostKept = Capabilities.ofLibcurl.quirks.readsQUICWhilePaused ? 64 + 32 : 16
 
-    @Test func nothingIsLostAndLittleIsKept() async throws {
+    @Test func pausedHTTP3DownloadLosesNothingInLittleMemory() async throws {
         let transport = try makeHTTP3Transport()
         let length = try #require(Int(IntegrationEnvironment.text("LARGE_BYTES")))
         let small = try IntegrationEnvironment.url("CADDY", "/small")

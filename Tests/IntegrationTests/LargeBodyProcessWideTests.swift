@@ -25,7 +25,7 @@ struct LargeBodyProcessWideTests {
     }
 
     @Test(arguments: ["NGINX", "NGINX_TLS"])
-    func aDownloadThatIsNotKeptKeepsMemoryFlat(server: String) async throws {
+    func streamedDownloadUsesConstantMemory(server: String) async throws {
         let transport = try makeTrustingTransport()
         let url = try IntegrationEnvironment.url(server, "/large.bin")
         let expected = try #require(Int(IntegrationEnvironment.text("LARGE_BYTES")))
@@ -40,7 +40,7 @@ struct LargeBodyProcessWideTests {
 
     // HTTP/2 is left out: nginx responds before the body has arrived, and then libcurl 7.88 waits forever.
     @Test(arguments: ["NGINX", "NGINX_TLS_HTTP1"])
-    func anUploadFromAFileKeepsMemoryFlat(server: String) async throws {
+    func uploadFromFileUsesConstantMemory(server: String) async throws {
         let size = try #require(Int(IntegrationEnvironment.text("LARGE_BYTES")))
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
@@ -62,7 +62,7 @@ struct LargeBodyProcessWideTests {
 
     /// Over HTTP/2, memory may grow by the window that libcurl has offered, which is 10 MiB in most versions.
     @Test(arguments: [("NGINX", 0), ("NGINX_TLS_HTTP1", 0), ("NGINX_TLS", 16 * 1024)])
-    func aPausedDownloadHoldsTheSenderBack(server: String, window: Int) async throws {
+    func pausedDownloadStopsTheSender(server: String, window: Int) async throws {
         let transport = try makeTrustingTransport()
         let url = try IntegrationEnvironment.url(server, "/large.bin")
         let expected = try #require(Int(IntegrationEnvironment.text("LARGE_BYTES")))

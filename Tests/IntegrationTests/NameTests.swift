@@ -20,13 +20,13 @@ struct NameTests {
     }
 
     @Test(arguments: ["here.curlew.test", "a.wild.curlew.test", "alias.curlew.test"])
-    func namesAreFound(name: String) async throws {
+    func namesAreResolvedOverDoH(name: String) async throws {
         let answer = try await resolving().exchange(url(name))
         #expect(answer.status == 200)
         #expect(answer.metrics.remoteAddress?.hasPrefix("127.0.0.1:") == true)
     }
 
-    @Test func aNameThatIsNotThereIsResolveFailed() async throws {
+    @Test func unknownNameIsResolveFailed() async throws {
         let target = try url("nobody.curlew.test")
         let error = try #require(await resolving().failure(target))
         #expect(error.code == .resolveFailed)
@@ -34,7 +34,7 @@ struct NameTests {
         #expect(error.isSafeToRetry)
     }
 
-    @Test func theServerOfNamesIsVerifiedToo() async throws {
+    @Test func certificateOfDoHServerIsVerified() async throws {
         let name = try IntegrationEnvironment.url("DOH")
         let target = try url("here.curlew.test")
         let transport = makeTransport { $0.dns.dohURL = name }
@@ -50,7 +50,7 @@ struct NameTests {
     }
 
     @Test(.enabled(if: Capabilities.ofLibcurl.usesOpenSSL, "evaluators need OpenSSL"), arguments: [true, false])
-    func evaluatorsAreAskedAboutTheTargetAlone(decidesAlone: Bool) async throws {
+    func evaluatorIsNotCalledForDoHServer(decidesAlone: Bool) async throws {
         let witness = Witness()
         let transport = try resolving {
             $0.trustEvaluation = witness
@@ -81,7 +81,7 @@ struct NameTests {
         #expect(error.code == .resolveFailed || error.isTLS, "\(error)")
     }
 
-    @Test func aPrivateAddressIsRefusedWhoeverFoundIt() async throws {
+    @Test func privateAddressFromDoHIsRefused() async throws {
         let target = try url("private.curlew.test")
         let transport = try resolving { $0.addressPolicy = .publicOnly }
         let error = try #require(await transport.failure(target))
@@ -89,13 +89,13 @@ struct NameTests {
         #expect(error.reason.contains("10.1.2.3"))
     }
 
-    @Test func theVersionOfAddressesHoldsHereAsWell() async throws {
+    @Test func ipVersionAppliesToDoH() async throws {
         let transport = try resolving { $0.dns.ipVersion = .v4 }
         let answer = try await transport.exchange(url("both.curlew.test"))
         #expect(answer.metrics.remoteAddress?.hasPrefix("127.0.0.1:") == true)
     }
 
-    @Test func choosingNameServersNeedsALibcurlThatCan() async throws {
+    @Test func dnsServersNeedLibcurlWithCustomResolver() async throws {
         let target = try url("here.curlew.test")
         let port = try IntegrationEnvironment.text("DNS_PORT")
         let transport = makeTransport { $0.dns.servers = ["127.0.0.1:\(port)"] }

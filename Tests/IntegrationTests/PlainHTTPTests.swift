@@ -5,7 +5,7 @@ import Testing
 
 @Suite("HTTP/1.1 at nginx", .realServers, .timeLimit(.minutes(4)))
 struct PlainHTTPTests {
-    @Test func aGetBringsStatusHeadersAndBody() async throws {
+    @Test func getReturnsStatusHeadersAndBody() async throws {
         let transport = makeTransport()
         let answer = try await transport.exchange(IntegrationEnvironment.url("NGINX", "/small.txt"))
         #expect(answer.status == 200)
@@ -28,19 +28,19 @@ struct PlainHTTPTests {
     }
 
     @Test(arguments: [404, 500, 503])
-    func anErrorStatusIsAnAnswerAndNoError(status: Int) async throws {
+    func errorStatusIsAResponseAndNoError(status: Int) async throws {
         let answer = try await makeTransport().exchange(IntegrationEnvironment.url("NGINX", "/status/\(status)"))
         #expect(answer.status == status)
         #expect(!answer.record.body.isEmpty)
     }
 
-    @Test func redirectsAreNotFollowed() async throws {
+    @Test func transportDoesNotFollowRedirects() async throws {
         let answer = try await makeTransport().exchange(IntegrationEnvironment.url("NGINX", "/redirect"))
         #expect(answer.status == 302)
         #expect(answer.head.headers["Location"]?.hasSuffix("/small") == true)
     }
 
-    @Test func gzipIsUndone() async throws {
+    @Test func gzipBodyIsDecoded() async throws {
         let url = try IntegrationEnvironment.url("NGINX", "/words.json")
         let answer = try await makeTransport().exchange(url)
         #expect(answer.head.headers["Content-Encoding"] == "gzip")
@@ -50,7 +50,7 @@ struct PlainHTTPTests {
         #expect(answer.outcome.trailers["X-Trailer"] == "late")
     }
 
-    @Test func gzipIsNotAskedForWhereItIsNotUndone() async throws {
+    @Test func gzipIsNotRequestedWithoutDecoding() async throws {
         var options = TransferOptions()
         options.decodesContent = false
         let url = try IntegrationEnvironment.url("NGINX", "/words.json")
@@ -59,7 +59,7 @@ struct PlainHTTPTests {
         #expect(answer.text.hasPrefix("{\"words\""))
     }
 
-    @Test func oneAfterTheOtherSharesAConnection() async throws {
+    @Test func sequentialRequestsShareAConnection() async throws {
         let transport = makeTransport()
         let url = try IntegrationEnvironment.url("NGINX", "/info")
         let first = try await transport.exchange(url)
@@ -97,7 +97,7 @@ struct PlainHTTPTests {
         Issue.record("the server closes nothing")
     }
 
-    @Test func anEmptyReplyIsATypedErrorThatKeepsTheTransportUsable() async throws {
+    @Test func emptyReplyIsReceiveFailedAndTransportStaysUsable() async throws {
         let transport = makeTransport()
         let close = try IntegrationEnvironment.url("NGINX", "/close")
         let error = await transport.failure(close)
@@ -114,7 +114,7 @@ struct PlainHTTPTests {
         #expect(error?.isSafeToRetry == true)
     }
 
-    @Test func aUnixSocketIsAsGoodAsAPort() async throws {
+    @Test func requestWorksOverUnixSocket() async throws {
         let path = try IntegrationEnvironment.text("NGINX_UNIX_SOCKET")
         let transport = makeTransport { $0.unixSocketPath = path }
         let url = try #require(URL(string: "http://localhost/info"))

@@ -7,13 +7,7 @@ import Testing
 struct PoolTests {
     @Test("caddy's HTTP/2 streams share a connection, which is idle after their cancellation")
     func streamsShareAConnection() async throws {
-        let roots = try IntegrationEnvironment.file("CA_FILE")
-        let session = Session(
-            configuration: SessionConfiguration {
-                $0.proxy = .none
-                $0.tls.trustRoots = .file(roots)
-                $0.alternativeServices = nil
-            })
+        let session = try makeTrustingSession { $0.alternativeServices = nil }
         let (small, kept) = (
             try IntegrationEnvironment.url("CADDY", "/small"), try IntegrationEnvironment.url("CADDY", "/kept")
         )

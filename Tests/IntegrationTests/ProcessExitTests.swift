@@ -14,7 +14,7 @@ struct ProcessExitTests {
 
     /// Each round ends the process at another point of its work, from the first handshakes to many requests.
     @Test(arguments: ["exit", "return", "thread"])
-    func isCleanInTheMiddleOfTransfers(way: String) async throws {
+    func processExitsCleanlyDuringTransfers(way: String) async throws {
         for round in 0..<14 {
             let outcome = try await ProbeProcess.run(arguments: try arguments(way, after: round * round / 2))
             #expect(outcome.reason == .exit, "round \(round): signal \(outcome.status)")
@@ -23,7 +23,7 @@ struct ProcessExitTests {
         }
     }
 
-    @Test func aSignalEndsItAsItEndsAnyProcess() async throws {
+    @Test func signalEndsProcessDuringTransfers() async throws {
         for round in 0..<8 {
             let outcome = try await ProbeProcess.run(
                 arguments: try arguments("wait", after: round * 5), terminates: true)

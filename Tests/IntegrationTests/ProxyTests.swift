@@ -35,7 +35,7 @@ struct ProxyTests {
         #expect(answer.seen("via")?.contains("tinyproxy") == true)
     }
 
-    @Test func secureRequestsTunnel() async throws {
+    @Test func httpsRequestsTunnelThroughProxy() async throws {
         let answer = try await through("PROXY").exchange(IntegrationEnvironment.url("NGINX_TLS", "/info"))
         #expect(answer.status == 200)
         #expect(answer.seen("via") == "direct")
@@ -43,7 +43,7 @@ struct ProxyTests {
         #expect(answer.record.head?.headers["Server"]?.hasPrefix("nginx") == true)
     }
 
-    @Test func aMissingPasswordIsAnAnswerInPlainAndAnErrorInATunnel() async throws {
+    @Test func missingProxyPasswordIs407OrTunnelError() async throws {
         let transport = try through("PROXY_WITH_PASSWORD")
         #expect(try await transport.exchange(IntegrationEnvironment.url("NGINX", "/info")).status == 407)
         let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
@@ -53,18 +53,18 @@ struct ProxyTests {
     }
 
     @Test(arguments: ["NGINX", "NGINX_TLS"])
-    func thePasswordOpensTheProxy(server: String) async throws {
+    func proxyPasswordIsAccepted(server: String) async throws {
         let answer = try await withPassword("PROXY").exchange(IntegrationEnvironment.url(server, "/info"))
         #expect(answer.status == 200)
     }
 
     @Test(arguments: ["NGINX", "NGINX_TLS"])
-    func aSocksProxyCarriesBoth(server: String) async throws {
+    func socksProxyCarriesHTTPAndHTTPS(server: String) async throws {
         #expect(try await through("SOCKS").exchange(IntegrationEnvironment.url(server, "/info")).status == 200)
         #expect(try await withPassword("SOCKS").exchange(IntegrationEnvironment.url(server, "/info")).status == 200)
     }
 
-    @Test func aSocksProxyThatRefusesIsProxyFailed() async throws {
+    @Test func refusalBySocksProxyIsProxyFailed() async throws {
         let transport = try through("SOCKS_WITH_PASSWORD")
         let url = try IntegrationEnvironment.url("NGINX", "/info")
         let error = await transport.failure(url)
@@ -76,7 +76,7 @@ struct ProxyTests {
         #expect(try await transport.exchange(IntegrationEnvironment.url("NGINX", "/info")).seen("via") == "direct")
     }
 
-    @Test func aProxyThatIsNotThereIsATypedError() async throws {
+    @Test func unreachableProxyIsProxyFailed() async throws {
         let transport = try through("CLOSED")
         let url = try IntegrationEnvironment.url("NGINX", "/info")
         let error = try #require(await transport.failure(url))

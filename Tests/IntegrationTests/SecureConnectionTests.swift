@@ -6,7 +6,7 @@ import Testing
 
 @Suite("TLS at real servers", .realServers, .timeLimit(.minutes(4)))
 struct SecureConnectionTests {
-    @Test func ourOwnAuthorityIsTrustedWhenNamed() async throws {
+    @Test func configuredCertificateAuthorityIsTrusted() async throws {
         let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
         let answer = try await makeTrustingTransport().exchange(url)
         #expect(answer.status == 200)
@@ -15,13 +15,13 @@ struct SecureConnectionTests {
         #expect(answer.metrics.tlsEstablished != nil)
     }
 
-    @Test func trustRootsInMemoryWorkAsWell() async throws {
+    @Test func trustRootsMayBeInMemory() async throws {
         let pem = try Data(contentsOf: IntegrationEnvironment.file("CA_FILE"))
         let transport = makeTransport { $0.tls.trustRoots = .pem(pem) }
         #expect(try await transport.exchange(IntegrationEnvironment.url("NGINX_TLS", "/info")).status == 200)
     }
 
-    @Test func theSystemDoesNotTrustOurAuthority() async throws {
+    @Test func testAuthorityIsNotTrustedByDefault() async throws {
         let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
         let error = await makeTransport().failure(url)
         #expect(error?.code == .certificateUntrusted)
@@ -51,7 +51,7 @@ struct SecureConnectionTests {
         ] + (IntegrationEnvironment.usesGnuTLS ? [] : [Fault(server: "NGINX_WEAK", code: .certificateUntrusted)])
 
     @Test(arguments: faults)
-    func eachFaultHasItsOwnCode(fault: Fault) async throws {
+    func eachCertificateFaultHasItsOwnCode(fault: Fault) async throws {
         let transport = try makeTrustingTransport()
         let url = try IntegrationEnvironment.url(fault.server, "/info")
         let error = try #require(await transport.failure(url))
@@ -68,7 +68,7 @@ struct SecureConnectionTests {
             ("NGINX_NOT_YET_VALID", 9), ("NGINX_EXPIRED", 10), ("NGINX_SELF_SIGNED", 18), ("NGINX_UNKNOWN_CA", 20),
             ("NGINX_INCOMPLETE_CHAIN", 20), ("NGINX_WRONG_HOST", 0),
         ])
-    func aRefusalShowsTheChainAndTheVerdict(server: String, verdict: Int) async throws {
+    func refusedCertificateErrorHasChainAndVerdict(server: String, verdict: Int) async throws {
         let transport = try makeTrustingTransport()
         let url = try IntegrationEnvironment.url(server, "/info")
         let error = try #require(await transport.failure(url))
@@ -79,7 +79,7 @@ struct SecureConnectionTests {
         #expect(certificate.subject.contains(server == "NGINX_WRONG_HOST" ? "elsewhere.example" : "localhost"))
     }
 
-    @Test func aStapledAnswerIsDemandedWhereAskedFor() async throws {
+    @Test func missingOrRevokedOCSPStapleIsRefused() async throws {
         let careful = try makeTrustingTransport { $0.tls.requiresOCSPStapling = true }
         #expect(try await careful.exchange(IntegrationEnvironment.url("NGINX_STAPLED_GOOD", "/info")).status == 200)
         for server in ["NGINX_STAPLED_REVOKED", "NGINX_TLS"] {
@@ -93,7 +93,7 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test func theListOfCiphersDecides() async throws {
+    @Test func cipherListDecidesTheCipher() async throws {
         let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
         // GnuTLS has another notation for ciphers.
         if IntegrationEnvironment.usesGnuTLS {
@@ -122,13 +122,13 @@ struct SecureConnectionTests {
         #expect(error?.code == .tlsFailed)
     }
 
-    @Test func withoutALPNThereIsNoHTTP2() async throws {
+    @Test func http2IsNotUsedWithoutALPN() async throws {
         let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
         let answer = try await makeTrustingTransport { $0.tls.usesALPN = false }.exchange(url)
         #expect(answer.head.version == .http1_1)
     }
 
-    @Test func aConnectionMayLeadElsewhereThanTheNameSays() async throws {
+    @Test func connectToKeepsNameForVerification() async throws {
         let port = try #require(IntegrationEnvironment.url("NGINX_TLS").port)
         let url = try #require(URL(string: "https://localhost/info"))
         let answer = try await makeTrustingTransport { $0.tls.connectTo = ["localhost:443": "127.0.0.1:\(port)"] }
@@ -141,7 +141,7 @@ struct SecureConnectionTests {
         #expect(error?.code == .certificateHostMismatch)
     }
 
-    @Test func aRevokedCertificateIsRefusedWithTheListAndAcceptedWithoutIt() async throws {
+    @Test func revokedCertificateIsRefusedOnlyWithTheList() async throws {
         let url = try IntegrationEnvironment.url("NGINX_REVOKED", "/info")
         let list = try IntegrationEnvironment.file("CRL_FILE")
         let careful = try makeTrustingTransport { $0.tls.certificateRevocationList = list }
@@ -151,14 +151,14 @@ struct SecureConnectionTests {
         #expect(try await makeTrustingTransport().exchange(url).status == 200)
     }
 
-    @Test func withoutVerificationAnyCertificateWill() async throws {
+    @Test func anyCertificateIsAcceptedWithoutVerification() async throws {
         let transport = makeTransport { $0.tls.certificateVerification = .none }
         for server in ["NGINX_EXPIRED", "NGINX_WRONG_HOST", "NGINX_UNKNOWN_CA"] {
             #expect(try await transport.exchange(IntegrationEnvironment.url(server, "/info")).status == 200)
         }
     }
 
-    @Test func withoutTheNameTheChainStillCounts() async throws {
+    @Test func chainIsVerifiedWithoutHostnameVerification() async throws {
         let transport = try makeTrustingTransport { $0.tls.certificateVerification = .noHostnameVerification }
         #expect(try await transport.exchange(IntegrationEnvironment.url("NGINX_WRONG_HOST", "/info")).status == 200)
         let url = try IntegrationEnvironment.url("NGINX_UNKNOWN_CA", "/info")
@@ -166,7 +166,7 @@ struct SecureConnectionTests {
         #expect(error?.code == .certificateUntrusted)
     }
 
-    @Test func theVersionIsBoundedFromBothSides() async throws {
+    @Test func maximumTLSVersionIsObeyed() async throws {
         let url = try IntegrationEnvironment.url("NGINX_TLS13", "/info")
         #expect(try await makeTrustingTransport().exchange(url).seen("tls") == "TLSv1.3")
         let old = try makeTrustingTransport { $0.tls.maximumVersion = .v1_2 }

@@ -30,15 +30,7 @@ struct ServerTrustTests {
         _ evaluator: any ServerTrustEvaluating,
         _ change: (inout SessionConfiguration) throws -> Void = { _ in }
     ) throws -> Session {
-        let configuration = try SessionConfiguration {
-            $0.proxy = .none
-            $0.tls.trustRoots = .file(try IntegrationEnvironment.file("CA_FILE"))
-            try change(&$0)
-        }
-        return Session(
-            configuration: configuration,
-            serverTrustManager: ServerTrustManager(evaluators: ["localhost": evaluator])
-        )
+        try makeTrustingSession(serverTrustManager: ServerTrustManager(evaluators: ["localhost": evaluator]), change)
     }
 
     enum Way: CaseIterable, Sendable { case http1, http2, tunnel, tlsProxy, socks }
@@ -54,7 +46,7 @@ struct ServerTrustTests {
     }
 
     @Test(arguments: Way.allCases)
-    func theChainIsShownOnceForEachConnection(way: Way) async throws {
+    func evaluatorIsCalledOncePerConnection(way: Way) async throws {
         let witness = Witness()
         let session = try session(witness) { try change(way, &$0) }
         let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
@@ -71,7 +63,7 @@ struct ServerTrustTests {
     }
 
     @Test(arguments: Way.allCases)
-    func whatIsRefusedGetsNothing(way: Way) async throws {
+    func refusedServerReceivesNothing(way: Way) async throws {
         let wrong = PublicKeysTrustEvaluator(pins: ["sha256//" + Data(count: 32).base64EncodedString()])
         let session = try session(wrong) { try change(way, &$0) }
         let name = "refused-\(way)"
@@ -98,7 +90,7 @@ struct ServerTrustTests {
         await native.invalidate()
     }
 
-    @Test func aRevokedCertificateIsRefusedByTheEvaluatorsList() async throws {
+    @Test func evaluatorRefusesRevokedCertificate() async throws {
         let pem = try String(contentsOf: IntegrationEnvironment.file("CRL_FILE"), encoding: .utf8)
         let lines = pem.split(separator: "\n").filter { !$0.hasPrefix("-----") }
         let list = try #require(Data(base64Encoded: lines.joined()))

@@ -12,7 +12,7 @@ import Testing
 struct SoakProcessWideTests {
     private static let workers = 32
 
-    @Test func aMixOfFaultsLeavesNothingBehind() async throws {
+    @Test func mixOfFaultsLeaksNothing() async throws {
         let total = IntegrationEnvironment.number("CURLEW_SOAK_REQUESTS", default: 3_000)
         let seed = UInt64(IntegrationEnvironment.number("CURLEW_SOAK_SEED", default: 1))
         let kinds = SoakKind.chosen
@@ -98,7 +98,7 @@ struct SoakProcessWideTests {
         }
     }
 
-    @Test func manyRequestsHeldOpenAtOnceAllSucceedOnAFewThreads() async throws {
+    @Test func manyOpenRequestsSucceedOnFewThreads() async throws {
         let count = IntegrationEnvironment.number("CURLEW_HELD_REQUESTS", default: 200)
         let transport = makeTransport {
             $0.maximumConnectionsPerHost = count

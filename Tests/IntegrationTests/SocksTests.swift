@@ -16,7 +16,7 @@ struct SocksTests {
     }
 
     @Test(arguments: ["socks4", "socks5", "socks5h"], ["NGINX", "NGINX_TLS"])
-    func everyVersionCarriesBoth(scheme: String, server: String) async throws {
+    func everySocksVersionCarriesHTTPAndHTTPS(scheme: String, server: String) async throws {
         // The URL has an address, because dante refuses IPv6 and libcurl 8 resolves `localhost` to ::1.
         let port = try #require(IntegrationEnvironment.url(server).port)
         let url = try #require(URL(string: "\(server == "NGINX" ? "http" : "https")://127.0.0.1:\(port)/info"))
@@ -25,14 +25,14 @@ struct SocksTests {
         #expect(answer.seen("via") == "direct")
     }
 
-    @Test func theProxyResolvesTheNameWhereItIsAskedTo() async throws {
+    @Test func socks5hProxyResolvesTheName() async throws {
         let port = try #require(IntegrationEnvironment.url("NGINX").port)
         let url = try #require(URL(string: "http://localhost:\(port)/info"))
         #expect(try await through("socks5h").exchange(url).status == 200)
     }
 
     @Test("a custom resolver finds the address that libcurl gives to a SOCKS proxy", arguments: ["socks4", "socks5"])
-    func theResolverIsAskedForWhatLibcurlTellsTheProxy(scheme: String) async throws {
+    func customResolverFindsAddressForSOCKSProxy(scheme: String) async throws {
         var parts = try #require(
             URLComponents(url: IntegrationEnvironment.url("DANTE"), resolvingAgainstBaseURL: false)
         )
@@ -48,7 +48,7 @@ struct SocksTests {
     }
 
     @Test(arguments: ["socks4", "socks5", "socks5h"])
-    func whatTheProxyForbidsIsProxyFailed(scheme: String) async throws {
+    func targetForbiddenByProxyIsProxyFailed(scheme: String) async throws {
         let url = try IntegrationEnvironment.url("CLOSED", "/")
         let transport = try through(scheme)
         let error = try #require(await transport.failure(url))

@@ -21,7 +21,7 @@ struct SquidTests {
     }
 
     @Test(arguments: ["SQUID_BASIC", "SQUID_DIGEST", "SQUID_NTLM", "SQUID_ANY"], ["NGINX", "NGINX_TLS"])
-    func thePasswordOpensTheProxy(proxy: String, server: String) async throws {
+    func proxyPasswordIsAcceptedAndNotForwarded(proxy: String, server: String) async throws {
         let answer = try await withPassword(proxy).exchange(IntegrationEnvironment.url(server, "/info"))
         #expect(answer.status == 200)
         // The proxy does not forward its credentials to the server.
@@ -30,7 +30,7 @@ struct SquidTests {
     }
 
     @Test(arguments: ["SQUID_BASIC", "SQUID_DIGEST", "SQUID_ANY"])
-    func aWrongPasswordIsAnAnswerInPlainAndAnErrorInATunnel(proxy: String) async throws {
+    func wrongProxyPasswordIs407OrTunnelError(proxy: String) async throws {
         let transport = try through(proxy, username: "stranger", password: "wrong")
         #expect(try await transport.exchange(IntegrationEnvironment.url("NGINX", "/info")).status == 407)
         let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
@@ -43,7 +43,7 @@ struct SquidTests {
     }
 
     @Test(arguments: ["SQUID_BASIC", "SQUID_DIGEST"], [1000, 300_000])
-    func aBodyGoesThroughAfterTheChallenge(proxy: String, count: Int) async throws {
+    func bodyIsSentThroughProxyAfterChallenge(proxy: String, count: Int) async throws {
         let transport = try withPassword(proxy)
         var options = TransferOptions()
         // squid 5 cannot continue a connection on which it has refused a large body, so the client waits for 100
@@ -63,7 +63,7 @@ struct SquidTests {
         try FileManager.default.removeItem(at: file)
     }
 
-    @Test func aProxyThatIsTrustedMayHaveAPrivateAddress() async throws {
+    @Test func trustedProxyMayHavePrivateAddress() async throws {
         let proxy = try IntegrationEnvironment.url("SQUID")
         let policy = AddressPolicy.publicOnlyBehind(proxies: [proxy])
         let transport = try makeTrustingTransport {
@@ -77,13 +77,13 @@ struct SquidTests {
         #expect(error?.code == .addressRefused)
     }
 
-    @Test func theProxysOwnRefusalIsTold() async throws {
+    @Test func refusalByProxyIsDelivered() async throws {
         let answer = try await through("SQUID").exchange(IntegrationEnvironment.url("NGINX", "/forbidden"))
         #expect(answer.status == 403)
         #expect(answer.head.headers["Server"]?.hasPrefix("squid") == true)
     }
 
-    @Test func aTunnelToNobodyIsProxyFailed() async throws {
+    @Test func tunnelToClosedPortIsProxyFailed() async throws {
         let port = try #require(IntegrationEnvironment.url("CLOSED").port)
         let url = try #require(URL(string: "https://127.0.0.1:\(port)/"))
         let transport = try through("SQUID")
@@ -92,7 +92,7 @@ struct SquidTests {
         #expect(error.responseCode == 503)
     }
 
-    @Test func credentialsInTheProxysURLCountAndAreNotShown() async throws {
+    @Test func credentialsInProxyURLAreUsedAndRedacted() async throws {
         var parts = try #require(
             URLComponents(url: IntegrationEnvironment.url("SQUID_DIGEST"), resolvingAgainstBaseURL: false)
         )

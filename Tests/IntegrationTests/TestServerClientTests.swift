@@ -34,7 +34,7 @@ struct TestServerClientTests {
 
     /// The lengths are those of a frame and of a stream's window, one byte more, and much more.
     @Test(arguments: Way.allCases, [0, 1, 16_384, 65_535, 65_536, 3_000_000])
-    func curlSendsABody(way: Way, count: Int) async throws {
+    func serverReceivesBodyFromCurl(way: Way, count: Int) async throws {
         let (server, scratch) = (try server(way), try ScratchDirectory())
         let body = try file(count, in: scratch)
         let outcome = try await curl(way, "--data-binary", "@" + body, server.url("/upload").absoluteString)
@@ -45,7 +45,7 @@ struct TestServerClientTests {
     }
 
     @Test(arguments: Way.allCases, [0, 1, 65_536, 10_000_000])
-    func curlReceivesABody(way: Way, count: Int) async throws {
+    func curlReceivesBodyFromServer(way: Way, count: Int) async throws {
         let (server, scratch) = (try server(way), try ScratchDirectory())
         let url = server.url("/bytes/\(count)").absoluteString
         let outcome = try await curl(way, "--output", scratch.file("answer").path, url)
@@ -53,7 +53,7 @@ struct TestServerClientTests {
         #expect((scratch.read("answer") ?? Data()) == TestServer.patternBytes(count: count))
     }
 
-    @Test(arguments: Way.allCases) func curlGetsItsBodyBackWhileItSendsIt(way: Way) async throws {
+    @Test(arguments: Way.allCases) func curlReceivesEchoWhileSending(way: Way) async throws {
         let (server, scratch) = (try server(way), try ScratchDirectory())
         server.script("/echo", Response(body: .echo))
         let body = try file(3_000_000, in: scratch)
@@ -64,7 +64,7 @@ struct TestServerClientTests {
     }
 
     /// A server may ignore an upgrade (RFC 9113, 3.1) and respond with HTTP/1.1.
-    @Test(arguments: ["GET", "POST"]) func curlIsNotUpgraded(method: String) async throws {
+    @Test(arguments: ["GET", "POST"]) func upgradeByCurlIsIgnored(method: String) async throws {
         let server = try server(.plain)
         let body = method == "POST" ? ["--data", "abc"] : []
         let outcome = try await ForeignClient.curl.run(
@@ -80,7 +80,7 @@ struct TestServerClientTests {
     @Test(
         arguments: Way.allCases,
         [(TestServer.Fault.Action.close, [18, 56]), (.reset, [92]), (.halfClose, [18, 92])] as [(_, [Int32])])
-    func curlSeesFaults(way: Way, fault: (action: TestServer.Fault.Action, codes: [Int32])) async throws {
+    func curlReportsFaultsOfTheServer(way: Way, fault: (action: TestServer.Fault.Action, codes: [Int32])) async throws {
         let server = try server(way)
         server.script("/fault", .bytes(100_000).faulting(fault.action, at: .inBody(after: 50_000)))
         let outcome = try await curl(way, "--output", "/dev/null", server.url("/fault").absoluteString)
@@ -90,7 +90,7 @@ struct TestServerClientTests {
 
     // MARK: nghttp
 
-    @Test(arguments: Way.allCases) func nghttpOpensMoreStreamsThanThereAre(way: Way) async throws {
+    @Test(arguments: Way.allCases) func nghttpOpensMoreStreamsThanTheLimit(way: Way) async throws {
         let server = try server(way)
         let url = server.url("/bytes/1000").absoluteString
         let outcome = try await ForeignClient.nghttp.run("--no-verify-peer", "-n", "-s", "-m", "300", url)
@@ -120,14 +120,14 @@ struct TestServerClientTests {
     }
 
     /// With windows of 255 bytes, the response waits about four hundred times until the client has read.
-    @Test(arguments: Way.allCases) func nghttpTakesLittleAtATime(way: Way) async throws {
+    @Test(arguments: Way.allCases) func nghttpReadsWithSmallWindows(way: Way) async throws {
         let server = try server(way)
         let url = server.url("/bytes/100000").absoluteString
         let outcome = try await ForeignClient.nghttp.run("--no-verify-peer", "-n", "-s", "-w", "8", url)
         #expect(outcome.output.contains("97K /bytes/100000"), "\(outcome)")
     }
 
-    @Test(arguments: Way.allCases) func nghttpSeesAResetAndAnEnd(way: Way) async throws {
+    @Test(arguments: Way.allCases) func nghttpReceivesResetAndGoAway(way: Way) async throws {
         let server = try server(way)
         server.script("/reset", .text("abcdef").faulting(.reset, at: .inBody(after: 3)))
         server.script("/closing", .text("well").closing())
@@ -147,7 +147,7 @@ struct TestServerClientTests {
             ["-n", "100", "-c", "2", "-m", "20", "-w", "16", "-W", "16"],
             ["-n", "1000", "-c", "10", "-m", "10", "--header-table-size=0", "--encoder-header-table-size=0"],
         ])
-    func h2loadSucceedsEveryTime(way: Way, load: [String]) async throws {
+    func h2loadRequestsAllSucceed(way: Way, load: [String]) async throws {
         let server = try server(way)
         let count = load.contains("-w") ? 300_000 : 100
         let outcome = try await ForeignClient.h2load.run(load + [server.url("/bytes/\(count)").absoluteString])
@@ -168,7 +168,7 @@ struct TestServerClientTests {
     // MARK: openssl
 
     /// A client that negotiates HTTP/2 and sends something else receives the reason in a GOAWAY frame.
-    @Test func whoAgreesOnHTTP2MustSpeakIt() async throws {
+    @Test func clientThatNegotiatesHTTP2MustUseIt() async throws {
         let server = try server(.tls)
         let outcome = try await ProbeProcess.run(
             URL(filePath: "/bin/sh"),

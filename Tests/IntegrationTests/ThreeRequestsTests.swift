@@ -42,19 +42,26 @@ struct ThreeRequestsTests {
         #expect(transport.statistics.liveTransfers == 0 && transport.statistics.easyHandlesInUse == 0)
     }
 
-    @Test("sixty concurrent requests over HTTP/1.1 succeed")
-    func atOnce() async throws {
+    /// This server speaks HTTP/1. Over HTTP/2 a connection would refuse all but its first three requests with a GOAWAY,
+    /// and libcurl 7.88 sometimes loses a response of the first three. `HTTP2EndingTests` covers requests above a GOAWAY.
+    @Test(
+        "many concurrent requests succeed, whether or not they may be repeated",
+        arguments: [[HTTPMethod.post], [.get, .post]])
+    func atOnce(methods: [HTTPMethod]) async throws {
         let url = try IntegrationEnvironment.url("NGINX_THREE_REQUESTS", "/info")
         let transport = makeTransport { $0.maximumConnectionsPerHost = 4 }
+        let count = 200
         let requests = try await withThrowingTaskGroup(of: String?.self) { group in
-            for _ in 0..<60 {
+            for number in 0..<count {
+                let method = methods[number % methods.count]
+                let body = method == .post ? BodySource.data(Data("once".utf8)) : .none
                 group.addTask {
-                    try await transport.exchange(url, method: .post, body: .data(Data("once".utf8))).seen("connection")
+                    try await transport.exchange(url, method: method, body: body).seen("connection")
                 }
             }
             return try await group.reduce(into: [String: Int]()) { $0[$1 ?? "none", default: 0] += 1 }
         }
-        #expect(requests["none"] == nil && requests.values.reduce(0, +) == 60)
+        #expect(requests["none"] == nil && requests.values.reduce(0, +) == count)
         #expect(requests.values.allSatisfy { $0 <= 3 })
         #expect(transport.statistics.liveTransfers == 0)
     }

@@ -15,7 +15,7 @@ struct ToolTests {
 
     private var ca: String { get throws { try IntegrationEnvironment.text("CA_FILE") } }
 
-    @Test func speaksHTTP2OverTLS() async throws {
+    @Test func toolUsesHTTP2OverTLS() async throws {
         let url = try IntegrationEnvironment.text("NGINX_TLS")
         let outcome = try await curlew("--verify", try ca, "--print=hm", url + "/small")
         #expect(outcome.status == 0, "\(outcome.errors)")
@@ -31,7 +31,7 @@ struct ToolTests {
         ("NGINX_WRONG_HOST", "belongs to another host", "Use a host name"),
         ("CLOSED", "no connection to", "Check that the server is running"),
     ])
-    func saysWhatIsWrong(_ server: String, _ what: String, _ hint: String) async throws {
+    func errorExplainsCauseAndRemedy(_ server: String, _ what: String, _ hint: String) async throws {
         let url = try IntegrationEnvironment.text(server)
         // For the first server the tool does not get the CA.
         let trust = server == "NGINX_TLS" ? "yes" : try ca
@@ -44,7 +44,7 @@ struct ToolTests {
         #expect(outcome.errors.contains("\n  try: " + hint), "\(outcome.errors)")
     }
 
-    @Test func showsItsCertificate() async throws {
+    @Test func toolSendsItsClientCertificate() async throws {
         let url = try IntegrationEnvironment.text("NGINX_CLIENT_CERTIFICATE")
         let (certificate, key) = (
             try IntegrationEnvironment.text("CLIENT_CERTIFICATE"), try IntegrationEnvironment.text("CLIENT_KEY")
@@ -55,7 +55,7 @@ struct ToolTests {
         #expect(try await curlew("--check-status", "--verify", try ca, url + "/small").status == 4)
     }
 
-    @Test func goesThroughProxiesAndSockets() async throws {
+    @Test func toolUsesProxiesAndUnixSockets() async throws {
         let url = try IntegrationEnvironment.text("NGINX") + "/small"
         for proxy in ["PROXY", "SOCKS"] {
             let outcome = try await curlew("--check-status", "--proxy", try IntegrationEnvironment.text(proxy), url)

@@ -34,7 +34,7 @@ struct WebSocketSoakProcessWideTests {
         }
     }
 
-    @Test func connectsAndClosesLeaveNothing() async throws {
+    @Test func openedAndClosedWebSocketsLeakNothing() async throws {
         let total = IntegrationEnvironment.number("CURLEW_SOAK_SOCKETS", default: 300)
         let server = try TestServer()
         server.webSocket("/echo", .echo)
@@ -71,7 +71,7 @@ struct WebSocketSoakProcessWideTests {
         try await check.wait(timeout: .seconds(10))
     }
 
-    @Test func smallMessagesComeBackInOrderAndLeaveNothing() async throws {
+    @Test func smallMessagesAreEchoedInOrderWithoutLeaks() async throws {
         let total = IntegrationEnvironment.number("CURLEW_SOAK_MESSAGES", default: 20_000)
         let window = 64
         let server = try TestServer()

@@ -6,14 +6,6 @@ import Testing
 /// WebSockets with Python's `websockets`, directly and through proxies and reverse proxies.
 @Suite("WebSockets with real servers", .realServers, .timeLimit(.minutes(4)))
 struct WebSocketTests {
-    private func session(_ change: (inout SessionConfiguration) throws -> Void = { _ in }) throws -> Session {
-        var configuration = SessionConfiguration()
-        configuration.proxy = .none
-        configuration.tls.trustRoots = .file(try IntegrationEnvironment.file("CA_FILE"))
-        try change(&configuration)
-        return Session(configuration: configuration)
-    }
-
     /// Messages of text and bytes, in every form of the length field. The server echoes each of them.
     private static let messages: [WebSocketMessage] = [
         .text("hello"), .text(""), .data(Data([0, 255])), .text(String(repeating: "wörd ", count: 40)),
@@ -50,13 +42,13 @@ struct WebSocketTests {
         [WebSocketOptions.Compression.negotiated, .off])
     func direct(server: String, compression: WebSocketOptions.Compression) async throws {
         let url = try IntegrationEnvironment.url(server, "/socket/echo")
-        try await talk(over: session().webSocket(url) { $0.compression = compression })
+        try await talk(over: makeTrustingSession().webSocket(url) { $0.compression = compression })
     }
 
     @Test("the handshake's fields and subprotocol pass through a reverse proxy", arguments: ["NGINX", "HAPROXY"])
     func fieldsArrive(server: String) async throws {
         let url = try IntegrationEnvironment.url(server, "/socket/fields")
-        let socket = try session().webSocket(url, protocols: ["other", "chat"], headers: ["X-Own": "mine"])
+        let socket = try makeTrustingSession().webSocket(url, protocols: ["other", "chat"], headers: ["X-Own": "mine"])
         let seen = try await fields(socket)
         #expect(seen.contains("via=\(server.lowercased())\n"))
         #expect(seen.contains("x-own=mine\n"))
@@ -67,7 +59,7 @@ struct WebSocketTests {
         "a WebSocket works through HTTP proxies, a proxy over TLS, and SOCKS",
         arguments: ["SQUID", "SQUID_BASIC", "PROXY", "HAPROXY_TLS_PROXY", "DANTE", "SOCKS"], ["NGINX", "NGINX_TLS"])
     func forward(proxy: String, server: String) async throws {
-        let session = try session { configuration in
+        let session = try makeTrustingSession { configuration in
             let url = try IntegrationEnvironment.url(proxy)
             guard proxy == "SQUID_BASIC" else { return configuration.proxy = .url(url) }
             configuration.proxy = .url(
@@ -80,8 +72,8 @@ struct WebSocketTests {
         try await talk(over: session.webSocket("\(scheme)://127.0.0.1:\(port)/socket/echo"))
     }
 
-    @Test func aProxyThatRefusesIsProxyFailed() async throws {
-        let session = try session {
+    @Test func refusalByWebSocketProxyIsProxyFailed() async throws {
+        let session = try makeTrustingSession {
             $0.proxy = .url(try IntegrationEnvironment.url("SQUID_BASIC"), username: "stranger", password: "wrong")
         }
         let socket = session.webSocket(try IntegrationEnvironment.url("NGINX_TLS", "/socket/echo"))
@@ -90,9 +82,9 @@ struct WebSocketTests {
         #expect(error?.responseCode == 407)
     }
 
-    @Test func aUnixSocketCarriesIt() async throws {
+    @Test func webSocketWorksOverUnixSocket() async throws {
         let path = try IntegrationEnvironment.text("NGINX_UNIX_SOCKET")
-        let session = try session { $0.unixSocketPath = path }
+        let session = try makeTrustingSession { $0.unixSocketPath = path }
         try await talk(over: session.webSocket("ws://localhost/socket/echo"))
     }
 
@@ -100,7 +92,7 @@ struct WebSocketTests {
 
     @Test("an untrusted certificate prevents the connection", arguments: ["WEBSOCKETS_TLS", "NGINX_TLS"])
     func untrusted(server: String) async throws {
-        let session = try session { $0.tls.trustRoots = .system }
+        let session = try makeTrustingSession { $0.tls.trustRoots = .system }
         let socket = session.webSocket(try IntegrationEnvironment.url(server, "/socket/echo"))
         let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
         #expect(error?.code == .certificateUntrusted)
@@ -113,7 +105,7 @@ struct WebSocketTests {
             ("NGINX_WRONG_HOST", CurlewError.Code.certificateHostMismatch), ("NGINX_EXPIRED", .certificateExpired),
         ])
     func wrong(server: String, code: CurlewError.Code) async throws {
-        let socket = try session().webSocket(try IntegrationEnvironment.url(server, "/socket/echo"))
+        let socket = try makeTrustingSession().webSocket(try IntegrationEnvironment.url(server, "/socket/echo"))
         let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
         #expect(error?.code == code)
     }
@@ -123,7 +115,7 @@ struct WebSocketTests {
         let certificates = Certificate.all(in: try Data(contentsOf: IntegrationEnvironment.file("GOOD_CERTIFICATE")))
         let right = try #require(certificates.first).publicKey.pin
         let wrong = "sha256//" + Data(repeating: 7, count: 32).base64EncodedString()
-        let session = try session { $0.tls.publicKeyPins = [isRight ? right : wrong] }
+        let session = try makeTrustingSession { $0.tls.publicKeyPins = [isRight ? right : wrong] }
         let socket = session.webSocket(try IntegrationEnvironment.url("NGINX_TLS", "/socket/echo"))
         if isRight { return try await talk(over: socket) }
         let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
@@ -138,23 +130,19 @@ struct WebSocketTests {
             evaluators: [
                 "localhost": PublicKeysTrustEvaluator(pins: ["sha256//" + Data(count: 32).base64EncodedString()])
             ])
-        let configuration = try SessionConfiguration {
-            $0.proxy = .none
-            $0.tls.trustRoots = .file(try IntegrationEnvironment.file("CA_FILE"))
-        }
-        let session = Session(configuration: configuration, serverTrustManager: manager)
+        let session = try makeTrustingSession(serverTrustManager: manager)
         let socket = session.webSocket(try IntegrationEnvironment.url("NGINX_TLS", "/socket/echo"))
         let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
         #expect(error?.code == .certificateUntrusted)
     }
 
-    @Test func aServerThatAsksForACertificateGetsIt() async throws {
+    @Test func webSocketSendsClientCertificate() async throws {
         let url = try IntegrationEnvironment.url("NGINX_CLIENT_CERTIFICATE", "/socket/echo")
         let identity = ClientIdentity.files(
             certificate: try IntegrationEnvironment.file("CLIENT_CERTIFICATE"),
             key: try IntegrationEnvironment.file("CLIENT_KEY"))
-        try await talk(over: session { $0.tls.clientIdentity = identity }.webSocket(url))
-        let refused = try session().webSocket(url)
+        try await talk(over: makeTrustingSession { $0.tls.clientIdentity = identity }.webSocket(url))
+        let refused = try makeTrustingSession().webSocket(url)
         let error = await #expect(throws: CurlewError.self) { try await refused.opened() }
         #expect(error?.code == .webSocketRefused)
         #expect(error?.responseCode == 400)
@@ -162,8 +150,8 @@ struct WebSocketTests {
 
     // MARK: Responses and close codes
 
-    @Test func aServerWithoutWebSocketsIsRefused() async throws {
-        let socket = try session().webSocket(try IntegrationEnvironment.url("NGINX", "/small"))
+    @Test func serverWithoutWebSocketsIsAnError() async throws {
+        let socket = try makeTrustingSession().webSocket(try IntegrationEnvironment.url("NGINX", "/small"))
         let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
         #expect(error?.code == .webSocketRefused)
         #expect(error?.responseCode == 200)
@@ -172,14 +160,14 @@ struct WebSocketTests {
 
     @Test("a reverse proxy whose server is down refuses the handshake with status 503")
     func dead() async throws {
-        let socket = try session().webSocket(try IntegrationEnvironment.url("HAPROXY_DEAD", "/socket/echo"))
+        let socket = try makeTrustingSession().webSocket(try IntegrationEnvironment.url("HAPROXY_DEAD", "/socket/echo"))
         let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
         #expect(error?.responseCode == 503)
     }
 
     @Test("the server's close code and reason are reported", arguments: ["WEBSOCKETS", "NGINX", "HAPROXY"])
     func closeCode(server: String) async throws {
-        let socket = try session().webSocket(try IntegrationEnvironment.url(server, "/socket/close"))
+        let socket = try makeTrustingSession().webSocket(try IntegrationEnvironment.url(server, "/socket/close"))
         let error = await #expect(throws: CurlewError.self) { for try await _ in socket.messages {} }
         #expect(error?.code == .webSocketClosed)
         #expect(error?.closeCode?.rawValue == 4001)

@@ -7,6 +7,7 @@ import Glibc
 ///
 ///     StoreProbe put <directory> <keys> <tag>     stores without end, and prints a line for each committed entry
 ///     StoreProbe open <directory>                 opens a store as an unprivileged user, and prints its error code
+///                                                 and the system's error number
 ///     StoreProbe limited <directory> <bytes>      stores in a process whose files may have at most <bytes> bytes
 ///     StoreProbe descriptors <directory>          looks a large body up while no file can be opened, and then again
 ///     StoreProbe truncated <directory> <name>     truncates a file, or all in `folder/`, under an open store
@@ -44,7 +45,7 @@ enum StoreProbe {
             _ = try DiskCacheStore(directory: directory)
             print("opened")
         } catch {
-            print(error.code.rawValue)
+            print(error.code.rawValue, (error.underlying as? POSIXError)?.code.rawValue ?? 0)
         }
     }
 

@@ -44,6 +44,10 @@ public struct Options: Sendable {
     public var isDecorated = false
     /// Whether the session has a cache.
     public var isCached = false
+    /// Whether the session hedges requests with the method HEAD, which no client sends.
+    public var isHedging = false
+    /// Whether the session has a rate limit that is never reached, and a circuit breaker.
+    public var isResilient = false
 
     public init?(_ arguments: [String]) {
         guard arguments.count >= 3, let mode = Mode(rawValue: arguments[1]) else { return nil }
@@ -68,6 +72,8 @@ public struct Options: Sendable {
             case "chained": isChained = parts[1] == "1"
             case "decorated": isDecorated = parts[1] == "1"
             case "cached": isCached = parts[1] == "1"
+            case "hedging": isHedging = parts[1] == "1"
+            case "resilient": isResilient = parts[1] == "1"
             default: return nil
             }
         }
@@ -76,7 +82,7 @@ public struct Options: Sendable {
 
     public static let usage = """
         MODE URL [in-flight=N seconds=S warm-up=S count=N file=PATH http2=1 http3=1 close=1 ca=PATH pem=PATH
-         chained=1 decorated=1 cached=1 connections=N engines=N]
+         chained=1 decorated=1 cached=1 hedging=1 resilient=1 connections=N engines=N]
         MODE: get json download upload multipart hold
         """
 }

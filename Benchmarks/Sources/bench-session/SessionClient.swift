@@ -21,6 +21,15 @@ struct SessionClient: Client {
             $0.maximumConnections = max(256, connections)
             $0.proxy = .none
             if options.isCached { $0.cache = ResponseCache() }
+            if options.isHedging {
+                var hedging = Hedging.after(.seconds(1))
+                hedging.methods = [.head]
+                $0.resilience.hedging = hedging
+            }
+            if options.isResilient {
+                $0.resilience.rateLimit = .requests(1_000_000, per: .seconds(1), burst: 1_000_000)
+                $0.resilience.breaker = CircuitBreaker()
+            }
             if let file = options.rootsFile {
                 $0.tls.trustRoots = options.hasRootsInMemory ? .pem(try Data(contentsOf: file)) : .file(file)
             }

@@ -39,6 +39,8 @@ public struct LogStyle: Sendable {
         public var task = "curlew.task"
         /// The name of a field that was dropped.
         public var field = "curlew.field"
+        /// Whether the second copy of a hedged exchange has `won` or `lost`.
+        public var hedge = "curlew.hedge"
 
         /// Creates the default keys.
         public init() {}
@@ -53,6 +55,7 @@ public struct LogStyle: Sendable {
             case "milliseconds": milliseconds
             case "task": task
             case "field": self.field
+            case "hedge": hedge
             default: "curlew.\(field)"
             }
         }

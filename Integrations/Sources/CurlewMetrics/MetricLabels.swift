@@ -8,6 +8,7 @@ internal import Synchronization
 /// | dimension | values |
 /// |---|---|
 /// | `http.request.method` | the methods of RFC 9110, `PATCH` and `QUERY`; `_OTHER` for any other |
+/// | `url.template` | what `Request.urlTemplate(_:)` has set; empty for redirects; `_OTHER` after `templateLimit` templates |
 /// | `server.address`, `server.port` | the origin, or what `address` makes of it; `_OTHER` after `originLimit` origins |
 /// | `http.response.status_code` | a registered status; the class of any other, such as `4xx`; `_OTHER` from 600 |
 /// | `error.type` | the code of the `CurlewError`, or a status from 400 in the same form |
@@ -18,7 +19,7 @@ internal import Synchronization
 /// A metric always has the same dimensions, because some backends refuse others. One without a value is empty, for instance
 /// the status of a request that failed. Paths, queries and header fields are never part of a dimension.
 ///
-/// Copies share the set of origins that have labels, so a label that one copy adds counts for all of them.
+/// Copies share the sets of origins and templates that have labels, so a label that one copy adds counts for all of them.
 public struct MetricLabels: Sendable {
     /// Returns the `server.address` of an origin, to combine hosts that are one service, such as those of tenants. The
     /// default is its host.
@@ -26,16 +27,24 @@ public struct MetricLabels: Sendable {
     /// The number of different origins. Metrics of further origins are recorded as `_OTHER`, so that URLs from users cannot
     /// fill the memory of the metrics backend.
     public var originLimit = 100
-    private let origins = KnownOrigins()
+    /// The number of different templates. Requests with further ones are recorded as `_OTHER`, so that a template with the
+    /// parameters' values in it cannot fill the memory either.
+    public var templateLimit = 200
+    private let origins = KnownNames()
+    private let templates = KnownNames()
 
     /// Creates the default labels.
     public init() {}
 
     /// Returns the dimensions that are known when a request is sent.
-    func origin(of request: URLRequest?) -> [Dimension] {
+    func sent(_ request: URLRequest?, template: String?) -> [Dimension] {
         let method = request?.httpMethod ?? "GET"
-        return [Dimension("http.request.method", Self.methods.contains(method) ? method : "_OTHER")]
-            + server(request?.url.flatMap(ConnectionSnapshot.Origin.init))
+        var template = template ?? ""
+        if !template.isEmpty, !templates.admits(template, limit: templateLimit) { template = "_OTHER" }
+        return [
+            Dimension("http.request.method", Self.methods.contains(method) ? method : "_OTHER"),
+            Dimension("url.template", template),
+        ] + server(request?.url.flatMap(ConnectionSnapshot.Origin.init))
     }
 
     /// Returns the dimensions of an origin.
@@ -74,8 +83,8 @@ public struct MetricLabels: Sendable {
         [Array(100...104), Array(200...208), [226], Array(300...305), [307, 308], Array(400...417)].joined()
     ).union([421, 422, 423, 424, 425, 426, 428, 429, 431, 451]).union(Array(500...508) + [510, 511])
 
-    /// The origins that have a label.
-    private final class KnownOrigins: Sendable {
+    /// The origins, or the templates, that have a label.
+    private final class KnownNames: Sendable {
         private let names = Mutex<Set<String>>([])
 
         func admits(_ name: String, limit: Int) -> Bool {

@@ -29,6 +29,8 @@ public final class MetricsMonitor: EventMonitor {
     private struct RunningExchange: Sendable {
         /// The request that is sent next. A redirect replaces it before its exchange begins.
         var sent: URLRequest?
+        /// Whether `sent` follows a redirect.
+        var isRedirected = false
         var active: [Dimension]?
         var status: Int?
         var metrics: TransferMetrics?
@@ -48,13 +50,13 @@ public final class MetricsMonitor: EventMonitor {
     // MARK: Events
 
     public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {
-        change(request) { $0.sent = urlRequest }
+        change(request) { ($0.sent, $0.isRedirected) = (urlRequest, false) }
     }
 
     public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
         endExchange(of: request, error: nil)
         // The labels call the user's closure, so they are made without the lock. All events are on one queue.
-        let active = labels.origin(of: sent(by: request))
+        let active = dimensions(of: request)
         change(request) { $0.active = active }
         instruments.meter("http.client.active_requests", active).increment()
     }
@@ -77,12 +79,11 @@ public final class MetricsMonitor: EventMonitor {
     ) {
         change(request) { $0.status = head.status }
         endExchange(of: request, error: nil)
-        change(request) { $0.sent = newRequest }
+        change(request) { ($0.sent, $0.isRedirected) = (newRequest, true) }
     }
 
     public func requestIsRetrying(_ request: Request) {
-        let labels = labels.origin(of: sent(by: request))
-        instruments.counter("curlew.client.retries", labels).increment()
+        instruments.counter("curlew.client.retries", dimensions(of: request)).increment()
     }
 
     public func requestDidFinish(_ request: Request) {
@@ -97,17 +98,20 @@ public final class MetricsMonitor: EventMonitor {
         running.withLock { body(&$0[request.id, default: RunningExchange()]) }
     }
 
-    /// The request that was sent last. If a handler's serializer fails, a request is retried after it has finished, when
-    /// this monitor has no state of it: then the request's history is asked.
-    private func sent(by request: Request) -> URLRequest? {
-        running.withLock { $0[request.id]?.sent } ?? request.request
+    /// The dimensions of the request that was sent last. If a handler's serializer fails, a request is retried after it has
+    /// finished, when this monitor has no state of it: then the request's history is asked.
+    private func dimensions(of request: Request) -> [Dimension] {
+        let last = running.withLock { $0[request.id] }
+        // The template describes the request's own URL, and a redirect leads to another one.
+        let template = last?.isRedirected == true ? nil : request.urlTemplate
+        return labels.sent(last?.sent ?? request.request, template: template)
     }
 
     /// Records the exchange, if one has begun and not been recorded.
     private func endExchange(of request: Request, error: CurlewError?) {
         let ended = running.withLock { running -> RunningExchange? in
             guard let exchange = running[request.id], exchange.active != nil else { return nil }
-            running[request.id] = RunningExchange(sent: exchange.sent)
+            running[request.id] = RunningExchange(sent: exchange.sent, isRedirected: exchange.isRedirected)
             return exchange
         }
         guard let ended, let active = ended.active else { return }

@@ -27,7 +27,7 @@ public import Tracing
 /// | `http.response.status_code` | with a response |
 /// | `error.type` | a status from 400, or the code of the `CurlewError` |
 /// | `network.protocol.version`, `network.peer.address`, `network.peer.port` | with a connection |
-/// | `url.template` | with a template |
+/// | `url.template` | with a template: that of `Request.urlTemplate(_:)`, or else what `template` returns |
 public final class TracingMonitor: ExchangeAdapter, EventMonitor {
     /// The queue on which spans are ended.
     public let queue: DispatchQueue
@@ -75,7 +75,8 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
     ///   - tracer: The tracer; by default the process's, which has to be bootstrapped before.
     ///   - injectsAcrossOrigins: Whether a redirect to another origin carries the context. By default it does not, because
     ///     the server chooses that origin, and baggage may be confidential.
-    ///   - template: Returns the `url.template` of a request, such as `/users/{id}`, which becomes part of the span's name.
+    ///   - template: Returns the `url.template` of a request that has none itself, and of redirects. It becomes part of the
+    ///     span's name, as that of `Request.urlTemplate(_:)` does.
     public init(
         tracer: any Tracer = InstrumentationSystem.tracer, injectsAcrossOrigins: Bool = false,
         template: @escaping @Sendable (URLRequest) -> String? = { _ in nil }
@@ -89,7 +90,7 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
     /// Starts the span, and adds its context to the request's fields.
     public func adapt(_ urlRequest: URLRequest, for exchange: ExchangeInfo) async throws -> URLRequest {
         var request = urlRequest
-        let span = start(urlRequest, resendCount: exchange.resendCount)
+        let span = start(urlRequest, for: exchange)
         let (challenged, unhandled) = register(span, for: exchange)
         for span in challenged { EndedExchange(challenged: exchange.task).end(span, error: nil) }
         for span in unhandled { EndedExchange(task: exchange.task).end(span, error: nil) }
@@ -117,8 +118,9 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
         }
     }
 
-    private func start(_ request: URLRequest, resendCount: Int) -> any Span {
-        let attributes = RequestAttributes(request, template: template(request), resendCount: resendCount)
+    private func start(_ request: URLRequest, for exchange: ExchangeInfo) -> any Span {
+        let attributes = RequestAttributes(
+            request, template: exchange.urlTemplate ?? template(request), resendCount: exchange.resendCount)
         let span: any Span = tracer.startSpan(
             attributes.spanName, context: ServiceContext.current ?? .topLevel, ofKind: .client)
         span.updateAttributes(attributes.write)

@@ -22,6 +22,7 @@ struct LoggingMonitorTests {
         #expect(end.metadata["http.request.method"] == "GET")
         #expect(end.metadata["http.response.status_code"] == "200")
         #expect(end.metadata["curlew.attempt"] == "1")
+        #expect(end.metadata["curlew.hedge"] == nil)
         #expect(end.source == "Curlew")
         for secret in ["SECRET", "PASSWORD", "TOKEN"] { #expect(!"\(log.lines)".contains(secret)) }
     }
@@ -70,6 +71,31 @@ struct LoggingMonitorTests {
 
         #expect(log.lines.map(\.message) == ["request retries", "exchange ended"])
         #expect(log.lines.last?.metadata["curlew.attempt"] == "2")
+    }
+
+    @Test(arguments: [true, false])
+    func aHedgedRequestIsLoggedWithTheOutcomeOfItsSecondCopy(hasWon: Bool) async throws {
+        let (never, second) = (Gate(), Gate())
+        let transport = MockTransport { request in
+            let isSecond = request.index == 1
+            if isSecond { second.open() }
+            // The winner responds when the second copy has been sent, and the other copy not at all.
+            try await (isSecond == hasWon ? second : never).wait()
+            return .text("fine")
+        }
+        var hedging = Hedging.after(.zero)
+        hedging.maximumShare = 1
+        var configuration = SessionConfiguration()
+        configuration.resilience.hedging = hedging
+        let log = Log()
+        let logging = LoggingMonitor(log.logger(at: .info))
+        let session = Session(
+            configuration: configuration, transport: transport, interceptor: logging, eventMonitors: [logging])
+        _ = try await session.request("https://api.example.org/x").data()
+        logging.queue.sync {}
+
+        let end = try #require(log.lines.last { $0.message == "exchange ended" })
+        #expect(end.metadata["curlew.hedge"] == (hasWon ? "won" : "lost"))
     }
 
     @Test func anAttemptAfterAFailedSerializerHasTheSameLogger() async throws {

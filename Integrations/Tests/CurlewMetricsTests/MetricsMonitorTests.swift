@@ -8,17 +8,25 @@ import Testing
 struct MetricsMonitorTests {
     private let backend = RecordingFactory()
 
+    /// Returns a server, and a session that a monitor measures.
+    private func start(
+        _ change: (inout MetricLabels) -> Void = { _ in }
+    ) async throws -> (TestServer, Session, MetricsMonitor) {
+        var labels = MetricLabels()
+        change(&labels)
+        let monitor = MetricsMonitor(factory: backend, labels: labels)
+        return (try await TestServer.start(), Session(eventMonitors: [monitor]), monitor)
+    }
+
     @Test func aRequestIsMeasuredWithOpenTelemetrysNames() async throws {
-        let server = try await TestServer.start()
-        let monitor = MetricsMonitor(factory: backend)
-        let session = Session(eventMonitors: [monitor])
+        let (server, session, monitor) = try await start()
         let data = try await session.request(server.url("/bytes/1000?token=SECRET")).data()
         monitor.queue.sync {}
 
         let expected = [
             "http.request.method": "GET", "server.address": "127.0.0.1", "server.port": "\(server.port)",
             "http.response.status_code": "200", "network.protocol.version": "1.1", "curlew.attempt": "1",
-            "error.type": "", "curlew.cache": "",
+            "error.type": "", "curlew.cache": "", "url.template": "",
         ]
         let durations = backend.values(of: "http.client.request.duration")
         #expect(durations.map(\.dimensions) == [expected])
@@ -31,12 +39,10 @@ struct MetricsMonitorTests {
     }
 
     @Test func everyRequestOnTheWireIsMeasured() async throws {
-        let server = try await TestServer.start()
+        let (server, session, monitor) = try await start()
         server.script("/flaky", .redirect(to: "/gone"), .redirect(to: "/fine"))
         server.route("/gone") { _ in .status(503) }
         server.route("/fine") { _ in .text("fine") }
-        let monitor = MetricsMonitor(factory: backend)
-        let session = Session(eventMonitors: [monitor])
         let policy = RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0)
         _ = try await session.request(server.url("/flaky")).retry(using: policy).data()
         monitor.queue.sync {}
@@ -56,11 +62,10 @@ struct MetricsMonitorTests {
                 request.retryCount == 0 ? .retry : .doNotRetry
             }
         }
-        let server = try await TestServer.start()
+        let (server, session, monitor) = try await start()
         server.script("/flaky", .text("no JSON"), .text("7"))
-        let monitor = MetricsMonitor(factory: backend)
-        let session = Session(eventMonitors: [monitor])
-        let request = session.request(server.url("/flaky"), method: .put).retry(using: OneRetry())
+        let request = session.request(server.url("/flaky"), method: .put).urlTemplate("/{name}")
+            .retry(using: OneRetry())
         let value = await withCheckedContinuation { continuation in
             _ = request.responseDecodable(of: Int.self) { continuation.resume(returning: $0.value) }
         }
@@ -70,7 +75,10 @@ struct MetricsMonitorTests {
         let retries = backend.values(of: "curlew.client.retries").map(\.dimensions)
         #expect(
             retries == [
-                ["http.request.method": "PUT", "server.address": "127.0.0.1", "server.port": "\(server.port)"]
+                [
+                    "http.request.method": "PUT", "server.address": "127.0.0.1", "server.port": "\(server.port)",
+                    "url.template": "/{name}",
+                ]
             ])
     }
 
@@ -127,10 +135,8 @@ struct MetricsMonitorTests {
     }
 
     @Test func aCancelledRequestIsNotActive() async throws {
-        let server = try await TestServer.start()
+        let (server, session, monitor) = try await start()
         server.route("/hang") { _ in .hanging }
-        let monitor = MetricsMonitor(factory: backend)
-        let session = Session(eventMonitors: [monitor])
         let task = Task { try await session.request(server.url("/hang")).data() }
         _ = try await server.waitForRequests(count: 1)
         task.cancel()
@@ -143,11 +149,7 @@ struct MetricsMonitorTests {
     }
 
     @Test func dimensionsAreBounded() async throws {
-        let server = try await TestServer.start()
-        var labels = MetricLabels()
-        labels.originLimit = 1
-        let monitor = MetricsMonitor(factory: backend, labels: labels)
-        let session = Session(eventMonitors: [monitor])
+        let (server, session, monitor) = try await start { $0.originLimit = 1 }
         _ = try await session.request(server.url("/get")).data()
         let other = try #require(URL(string: "http://localhost:\(server.port)/status/200"))
         _ = await session.request(other, method: HTTPMethod(rawValue: "BREW")).response()
@@ -158,11 +160,38 @@ struct MetricsMonitorTests {
         #expect(dimensions.map { $0["http.request.method"] } == ["GET", "_OTHER"])
     }
 
+    @Test func theTemplateIsADimensionOfEveryAttemptButNotOfRedirects() async throws {
+        let (server, session, monitor) = try await start()
+        server.route("/items/7") { _ in .redirect(to: "/new/7") }
+        server.script("/new/7", .status(503), .text("fine"))
+        let policy = RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0)
+        _ = try await session.request(server.url("/items/7")).urlTemplate("/items/{id}").retry(using: policy).data()
+        monitor.queue.sync {}
+
+        for name in ["http.client.request.duration", "curlew.client.bytes_received"] {
+            let templates = backend.values(of: name).map { $0.dimensions["url.template"] }
+            #expect(templates == ["/items/{id}", "", "/items/{id}", ""])
+        }
+        let active = backend.values(of: "http.client.active_requests")
+        #expect(active.filter { $0.dimensions["url.template"] == "/items/{id}" }.map(\.value) == [1, -1, 1, -1])
+        // The redirect's exchange was the one that failed.
+        #expect(backend.values(of: "curlew.client.retries").map { $0.dimensions["url.template"] } == [""])
+    }
+
+    @Test func templatesAreBounded() async throws {
+        let (server, session, monitor) = try await start { $0.templateLimit = 1 }
+        _ = try await session.request(server.url("/get")).data()
+        for template in ["/bytes/{count}", "/bytes/2", "/bytes/{count}"] {
+            _ = try await session.request(server.url("/bytes/2")).urlTemplate(template).data()
+        }
+        monitor.queue.sync {}
+        let dimensions = backend.values(of: "http.client.request.duration").map(\.dimensions)
+        #expect(dimensions.map { $0["url.template"] } == ["", "/bytes/{count}", "_OTHER", "/bytes/{count}"])
+    }
+
     @Test func aMetricAlwaysHasTheSameDimensions() async throws {
-        let server = try await TestServer.start()
+        let (server, session, monitor) = try await start()
         let dead = try DeadEnd(.refusing)
-        let monitor = MetricsMonitor(factory: backend)
-        let session = Session(eventMonitors: [monitor])
         _ = try await session.request(server.url("/get")).data()
         _ = await session.request(server.url("/status/404")).response()
         _ = await session.request(dead.url).retry(using: RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0))
@@ -174,11 +203,7 @@ struct MetricsMonitorTests {
     }
 
     @Test func originsCanBeCombined() async throws {
-        let server = try await TestServer.start()
-        var labels = MetricLabels()
-        labels.address = { _ in "backend" }
-        let monitor = MetricsMonitor(factory: backend, labels: labels)
-        let session = Session(eventMonitors: [monitor])
+        let (server, session, monitor) = try await start { $0.address = { _ in "backend" } }
         _ = try await session.request(server.url("/get")).data()
         monitor.queue.sync {}
         #expect(backend.values(of: "http.client.request.duration").first?.dimensions["server.address"] == "backend")

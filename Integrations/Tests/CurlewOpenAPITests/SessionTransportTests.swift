@@ -147,19 +147,65 @@ struct SessionTransportTests {
     @Test func aReaderThatWaitsSlowsTheServerDown() async throws {
         let server = try await TestServer.start()
         let size: Int64 = 200_000_000
-        server.route("/large") { _ in .bytes(size) }
-        let (response, body) = try await SessionTransport(Session()).send(
+        let sent = Mutex<Int64>(0)
+        server.route("/large") { _ in
+            TestServer.Response(
+                body: .generated(length: size) { offset, most in
+                    let part = TestServer.patternBytes(from: offset, count: Int(min(Int64(most), size - offset)))
+                    sent.withLock { $0 = offset + Int64(part.count) }
+                    return part
+                })
+        }
+        let session = Session()
+        let (response, body) = try await SessionTransport(session).send(
             request(.get, "/large"), body: nil, baseURL: server.url, operationID: "x")
         #expect(response.headerFields[.contentLength] == "\(size)")
         var iterator = try #require(body).makeAsyncIterator()
         _ = try await iterator.next()
-        // Without back-pressure, the server would send everything meanwhile.
-        var sent: Int64 = -1
-        while sent != server.bytesSent {
-            sent = server.bytesSent
-            try await Task.sleep(for: .milliseconds(100))
+        let settled = try await settled(session, server) { sent.withLock(\.self) }
+        #expect(settled < size / 2)
+    }
+
+    @Test func aServerThatWaitsSlowsTheProducerDown() async throws {
+        let server = try await TestServer.start()
+        let gate = Gate()
+        server.script("/in", TestServer.Response.text("all").stalling(until: gate, at: .readingBody(after: 0)))
+        let (count, chunk) = (512, HTTPBody.ByteChunk(repeating: 7, count: 64 << 10))
+        let asked = Mutex(0)
+        let chunks = AsyncStream<HTTPBody.ByteChunk>(unfolding: {
+            asked.withLock { asked -> HTTPBody.ByteChunk? in
+                asked += 1
+                return asked <= count ? chunk : nil
+            }
+        })
+        let session = Session()
+        let sending = Task {
+            try await SessionTransport(session).send(
+                request(.post, "/in"), body: HTTPBody(chunks, length: .unknown, iterationBehavior: .single),
+                baseURL: server.url, operationID: "x")
         }
-        #expect(sent < size / 2)
+        try await gate.waitForArrivals(count: 1)
+        // Bounded by the kernel's buffers, however much the producer has.
+        #expect(try await settled(session, server) { asked.withLock(\.self) } < count / 2)
+        gate.open()
+        #expect(try await String(collecting: #require(sending.value.1), upTo: 100) == "all")
+        #expect(server.requests.first { $0.path == "/in" }?.bodyByteCount == Int64(count * chunk.count))
+        #expect(asked.withLock(\.self) == count + 1)
+    }
+
+    /// Returns the value once twenty requests have been answered without a change of it. They are sent by the event loop of
+    /// the same session, and answered by the thread of the same server, so that both had as many turns to move bytes.
+    private func settled<Value: Equatable>(
+        _ session: Session, _ server: TestServer, _ value: () -> Value
+    ) async throws -> Value {
+        var (last, unchanged) = (value(), 0)
+        while unchanged < 20 {
+            _ = try await session.request(server.url("/get")).data()
+            let now = value()
+            unchanged = now == last ? unchanged + 1 : 0
+            last = now
+        }
+        return last
     }
 
     @Test func releasingTheBodyEndsTheRequest() async throws {

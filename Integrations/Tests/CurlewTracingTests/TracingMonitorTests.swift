@@ -207,6 +207,18 @@ struct TracingMonitorTests {
         #expect(tracer.finished[1].texts["http.request.method_original"] == "BREW")
     }
 
+    @Test func theRequestsOwnTemplateIsUsedFirstButNotForRedirects() async throws {
+        let server = try await TestServer.start()
+        server.route("/items/{id}") { _ in .redirect(to: "/get") }
+        let tracing = TracingMonitor(tracer: tracer) { _ in "/fallback" }
+        let session = session(tracing)
+        _ = try await session.request(server.url("/items/7")).urlTemplate("/items/{id}").data()
+        _ = try await session.request(server.url("/get")).data()
+        tracing.queue.sync {}
+        #expect(tracer.finished.map(\.operationName) == ["GET /items/{id}", "GET /fallback", "GET /fallback"])
+        #expect(tracer.finished.map { $0.texts["url.template"] } == ["/items/{id}", "/fallback", "/fallback"])
+    }
+
     @Test func passwordsOfTheURLAreLeftOut() async throws {
         let server = try await TestServer.start()
         let tracing = TracingMonitor(tracer: tracer)

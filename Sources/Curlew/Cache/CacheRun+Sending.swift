@@ -12,7 +12,7 @@ extension CacheRun {
         adding fields: [HTTPHeader],
         validating stored: StoredEntry? = nil
     ) async throws(CurlewError) -> TransferOutcome {
-        guard asked.method == .get, !asked.control.has("no-store") else {
+        guard cacheRequest.method == .get, !cacheRequest.control.has("no-store") else {
             return try await pass(status, adding: fields)
         }
         // The stored response may be served in the end, so the sink must not hold the network's control.
@@ -53,7 +53,7 @@ extension CacheRun {
         _ outcome: inout TransferOutcome,
         _ cacheSink: CacheSink
     ) -> Bool {
-        guard cacheSink.storage == nil, asked.policy != .reload, !cache.storeMayWait, asked.method.isSafe,
+        guard cacheSink.storage == nil, cacheRequest.policy != .reload, !cache.storeMayWait, cacheRequest.method.isSafe,
             !cacheSink.mayInvalidate
         else { return false }
         if cacheSink.hasEndedFetch { fetch = nil } else { endFetchInProcess(.notStored) }
@@ -71,7 +71,7 @@ extension CacheRun {
     ) async {
         let invalidation = Invalidation(method: request.method, url: request.url, head: outcome.head)
         if invalidation != .none { await cache.invalidate(invalidation) }
-        let isStored = await cacheSink.storage?.finish() ?? false
+        let isStored = await cacheSink.storage?.finish(within: budget) ?? false
         // A response that arrived later, and was stored meanwhile, must not be removed.
         if !isStored, cacheSink.storage?.isSuperseded != true {
             await removeReplaced(stored, by: outcome.head.status)
@@ -129,7 +129,7 @@ extension CacheRun {
     private func removeReplaced(_ stored: StoredEntry?, by status: Int) async {
         guard (200..<300).contains(status) && status != 206 || status == 404 || status == 410 else { return }
         if let stored { await cache.store.remove(stored.entry) }
-        if asked.policy == .reload { await cache.store.removeAll(url: asked.key.url) }
+        if cacheRequest.policy == .reload { await cache.store.removeAll(url: cacheRequest.key.url) }
     }
 
     // MARK: Failures of the server
@@ -177,7 +177,7 @@ extension CacheRun {
             outcome = try await network.perform(try outgoing(adding: fields), sink: sink)
         } catch {
             // The failed request may have taken effect on the server.
-            if !request.method.isSafe { await cache.invalidate(.urls([asked.key.url])) }
+            if !request.method.isSafe { await cache.invalidate(.urls([cacheRequest.key.url])) }
             throw error
         }
         let invalidation = Invalidation(method: request.method, url: request.url, head: outcome.head)
@@ -215,15 +215,15 @@ extension CacheRun {
             return outcome
         }
         // The response is served even if it is not kept: it answers this request.
-        if let served = try await serve(fresh, .whole, .revalidated, news: outcome) { return served }
+        if let served = try await serve(fresh, .whole, .revalidated, validation: outcome) { return served }
         return try await send(.miss, adding: [])
     }
 
     /// Updates the stored response with a response to `HEAD`, or removes it if that is about another version (RFC 9111,
     /// 4.3.5).
     private func update(with head: ResponseHead, _ requestTime: Date) async {
-        let entries = await cache.store.entries(for: asked.key)
-        guard let found = Variants.select(entries, for: asked, digest: CacheDigest.name),
+        let entries = await cache.store.entries(for: cacheRequest.key)
+        guard let found = Variants.select(entries, for: cacheRequest, digest: CacheDigest.name),
             found.entry.response.head.status == 200
         else { return }
         let entry = found.entry
@@ -232,7 +232,7 @@ extension CacheRun {
             return
         }
         // This response must not be stored. The stored one stays as it is.
-        guard !asked.control.has("no-store"), !asked.hasPrecondition else { return }
+        guard !cacheRequest.control.has("no-store"), !cacheRequest.hasPrecondition else { return }
         let new = updated(entry, with: head, requestTime)
         if mayStay(new) { await cache.store.update(new) } else { await cache.store.remove(entry) }
     }
@@ -250,7 +250,7 @@ extension CacheRun {
     private func mayStay(_ entry: CacheEntry) -> Bool {
         let head = entry.response.head
         return Variants.fields(of: head.headers) == entry.varyingFields
-            && Storability.mayStay(head, for: asked, mode: cache.mode)
+            && Storability.mayStay(head, for: cacheRequest, mode: cache.mode)
     }
 
     /// Whether a 304 names another version than the stored one, by a strong tag (RFC 9111, 4.3.4).
@@ -282,14 +282,14 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     /// The control that the reader has already; `nil` if it gets the network's.
     private let delivery: ResponseDelivery?
     private let request: TransferRequest
-    private let asked: CacheRequest
+    private let cacheRequest: CacheRequest
     private let context: CacheContext
     /// The fetch that the request leads. It ends with a head that cannot be shared.
     private let fetch: SharedFetch?
     /// Whether a head concerns only the cache. `nil` if no stored response is being validated.
     private let withholds: ((ResponseHead) -> Bool)?
     let requestTime: Date
-    /// The invalidation mark at the beginning of the request.
+    /// The number of invalidations when the request began (`InvalidationLog`).
     private let mark: UInt64
     private var control: (any TransferControl)?
     private(set) var fate = Fate.none
@@ -305,7 +305,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
         reader = run.sink
         delivery = run.delivery
         request = run.request
-        asked = run.asked
+        cacheRequest = run.cacheRequest
         context = run.context
         fetch = run.fetch
         self.requestTime = requestTime
@@ -329,14 +329,14 @@ final class CacheSink: TransferSink, @unchecked Sendable {
         fate = .forwarded
         let fields = ResponseCacheFields(head.headers)
         mayInvalidate = fields.mayClear
-        if Storability.isStorable(head, fields, for: asked, mode: context.cache.mode),
-            Variants.canTell(asked, from: head)
+        if Storability.isStorable(head, fields, for: cacheRequest, mode: context.cache.mode),
+            Variants.canTell(cacheRequest, from: head)
         {
             headArrived()
             storage = ResponseStorage(
                 head,
                 of: request,
-                asked,
+                cacheRequest,
                 over: context,
                 requestTime: requestTime,
                 mark: mark,
@@ -344,7 +344,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
                 control: control
             )
         } else if let fetch {
-            context.fetches.end(fetch, for: asked, .notStored)
+            context.fetches.end(fetch, for: cacheRequest, .notStored)
             fetch.claim?.giveUp()
             hasEndedFetch = true
         }
@@ -352,12 +352,12 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     }
 
     private func headArrived() {
-        if let fetch { context.fetches.headArrived(of: fetch, for: asked) }
+        if let fetch { context.fetches.headArrived(of: fetch, for: cacheRequest) }
     }
 
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
         if case .withheld(var response) = fate {
-            // Removed from `fate` meanwhile: a body with one owner is appended to in place.
+            // Moved out of `fate` meanwhile. With two owners, appending would copy the body.
             fate = .none
             defer { fate = .withheld(response) }
             do throws(CurlewError) { try response.keep(body) } catch { return .abort(error) }

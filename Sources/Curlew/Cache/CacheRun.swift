@@ -5,11 +5,11 @@ internal import Foundation
 /// `CacheDecision` makes the decisions.
 struct CacheRun: Sendable {
     let request: TransferRequest
-    let asked: CacheRequest
+    let cacheRequest: CacheRequest
     let sink: any TransferSink
     let context: CacheContext
-    /// `nil` in a background validation.
-    private let background: BackgroundRevalidations?
+    /// Starts background validations. `nil` in one, which starts no other.
+    private let revalidations: BackgroundRevalidations?
     let began: Date
     /// The total timeout, which covers waits and all exchanges.
     let budget: TimeoutBudget
@@ -17,24 +17,24 @@ struct CacheRun: Sendable {
     var delivery: ResponseDelivery?
     /// The fetch that this request leads while it is sent: others may wait for its response.
     var fetch: SharedFetch?
-    /// The end of the fetch that this request has waited for.
-    var awaited: SharedFetch.End?
+    /// How the fetch of another request ended; `nil` if this request has waited for none.
+    var otherFetchEnd: SharedFetch.End?
 
     init(_ request: TransferRequest, sink: any TransferSink, over transport: CachingTransport) {
         self.request = request
         self.sink = sink
         context = transport.context
-        background = transport.background
+        revalidations = transport.background
         began = context.cache.clock()
         budget = Self.budget(of: request)
-        asked = context.partitions.cacheRequest(request, mode: context.cache.mode)
+        cacheRequest = context.partitions.cacheRequest(request, mode: context.cache.mode)
     }
 
     /// A background validation of a response that was served stale to another request.
     init(inBackgroundOf run: CacheRun) {
-        (request, asked, context) = (Self.unconditional(run.request), run.asked, run.context)
+        (request, cacheRequest, context) = (Self.unconditional(run.request), run.cacheRequest, run.context)
         sink = BackgroundSink()
-        background = nil
+        revalidations = nil
         began = context.cache.clock()
         budget = Self.budget(of: request)
     }
@@ -42,7 +42,8 @@ struct CacheRun: Sendable {
     var cache: ResponseCache { context.cache }
     var fetches: SharedFetches { context.fetches }
     var network: any Transport { context.network }
-    var isInBackground: Bool { background == nil }
+    /// Whether this validates, in the background, a response that was served stale to another request.
+    var isInBackground: Bool { revalidations == nil }
 
     /// The request without its caller's conditions and range. The validation adds a condition.
     private static func unconditional(_ request: TransferRequest) -> TransferRequest {
@@ -68,9 +69,9 @@ struct CacheRun: Sendable {
         case refuse
         case serve(StoredEntry, AnswerForm, CacheStatus)
         case serveAndRevalidate(StoredEntry, AnswerForm)
-        /// Send the request with these fields added. A 304 confirms the stored response in `validating`. With a role,
-        /// the request first waits for its turn among equal requests.
-        case send(CacheStatus, adding: [HTTPHeader], validating: StoredEntry?, SharedFetches.Role?)
+        /// Send the request with these fields added, after the wait in its role among equal requests; without one, at
+        /// once. A 304 confirms the stored response in `validating`.
+        case send(CacheStatus, adding: [HTTPHeader], validating: StoredEntry?, after: SharedFetches.Role?)
     }
 
     /// Carries out the request.
@@ -95,7 +96,8 @@ struct CacheRun: Sendable {
                 revalidateInBackground(stored)
                 if let outcome = try await serve(stored, form, .stale(.whileRevalidate)) { return outcome }
             case .send(let status, let fields, let stored, let role):
-                if let role, try await !waitForTurn(as: role) { continue }  // CacheRun+Collapsing.swift
+                // The wait is in SharedFetches.swift.
+                if let role, try await !wait(in: role) { continue }
                 return try await send(status, adding: fields, validating: stored)  // CacheRun+Sending.swift
             }
         }
@@ -105,15 +107,15 @@ struct CacheRun: Sendable {
     /// Returns the first step if it is known without a wait: the request is plain, and the store has its entries at
     /// hand.
     private mutating func stepWithoutWaiting() -> Step? {
-        guard asked.isPlain, !request.hasBody else { return nil }
-        let mark = fetches.storedCount
-        guard let entries = cache.entriesAtHand(for: asked.key) else { return nil }
-        return step(with: entries, since: mark, mayWait: true)
+        guard cacheRequest.isPlain, !request.hasBody else { return nil }
+        let seen = fetches.storedCount
+        guard let entries = cache.entriesAtHand(for: cacheRequest.key) else { return nil }
+        return step(with: entries, since: seen, mayWait: true)
     }
 
     /// The outcome of a request that no stored response may answer; `nil` if one may.
     private mutating func outcomeWithoutStore() async throws(CurlewError) -> TransferOutcome? {
-        let early = CacheDecision(beforeLookup: asked, hasBody: request.hasBody)
+        let early = CacheDecision(beforeLookup: cacheRequest, hasBody: request.hasBody)
         if case .refuse? = early { throw notInCache }
         guard !request.hasBody else { return try await pass(.bypassed(.method)) }
         guard case .send(let status, let fields)? = early else { return nil }
@@ -122,38 +124,40 @@ struct CacheRun: Sendable {
 
     /// Asks the store, and decides about what it has.
     private mutating func nextStep(mayWait: Bool) async -> Step {
-        let mark = fetches.storedCount
+        let seen = fetches.storedCount
         let entries =
-            if let entries = cache.entriesAtHand(for: asked.key) { entries } else {
-                await cache.store.entries(for: asked.key)
+            if let entries = cache.entriesAtHand(for: cacheRequest.key) { entries } else {
+                await cache.store.entries(for: cacheRequest.key)
             }
-        return step(with: entries, since: mark, mayWait: mayWait)
+        return step(with: entries, since: seen, mayWait: mayWait)
     }
 
     /// Decides about stored responses. A request that has to be sent takes its place among others.
-    private mutating func step(with entries: [StoredEntry], since mark: UInt64, mayWait: Bool) -> Step {
+    private mutating func step(with entries: [StoredEntry], since seen: UInt64, mayWait: Bool) -> Step {
         // Most requests find nothing, and a plain one needs no other decision.
-        if entries.isEmpty, asked.isPlain {
-            return .send(.miss, adding: [], validating: nil, role(since: mark, mayWait: mayWait))
+        if entries.isEmpty, cacheRequest.isPlain {
+            return .send(.miss, adding: [], validating: nil, after: roleToWaitIn(since: seen, mayWait: mayWait))
         }
         switch decision(entries) {
         case .refuse: return .refuse
         case .serve(let stored, let form, let status):
-            let isCollapsed = status == .hit && awaited == .stored
+            let isCollapsed = status == .hit && otherFetchEnd == .stored
             return .serve(stored, form, isCollapsed ? .collapsed : status)
         case .serveAndRevalidate(let stored, let form): return .serveAndRevalidate(stored, form)
         case .validate(let stored, let fields):
             // The server has just failed for another request.
-            if awaited == .failed, allowsOnFailure(stored) { return .serve(stored, .whole, .stale(.ifError)) }
-            return .send(.miss, adding: fields, validating: stored, role(since: mark, mayWait: mayWait))
+            if otherFetchEnd == .failed, allowsOnFailure(stored) { return .serve(stored, .whole, .stale(.ifError)) }
+            let role = roleToWaitIn(since: seen, mayWait: mayWait)
+            return .send(.miss, adding: fields, validating: stored, after: role)
         case .send(let status, let fields):
-            return .send(status, adding: fields, validating: nil, role(since: mark, mayWait: mayWait))
+            return .send(status, adding: fields, validating: nil, after: roleToWaitIn(since: seen, mayWait: mayWait))
         }
     }
 
     private func decision(_ entries: [StoredEntry]) -> CacheDecision {
-        let found = entries.isEmpty ? nil : Variants.select(entries, for: asked, digest: CacheDigest.name)
-        return CacheDecision(for: asked, found: found, mode: cache.mode, now: found == nil ? began : cache.clock())
+        let found = entries.isEmpty ? nil : Variants.select(entries, for: cacheRequest, digest: CacheDigest.name)
+        return CacheDecision(
+            for: cacheRequest, found: found, mode: cache.mode, now: found == nil ? began : cache.clock())
     }
 
     private var notInCache: CurlewError {
@@ -161,9 +165,9 @@ struct CacheRun: Sendable {
     }
 
     private func revalidateInBackground(_ stored: StoredEntry) {
-        guard let background else { return }
+        guard let revalidations else { return }
         let validation = CacheRun(inBackgroundOf: self)
-        background.start(asked.key) {
+        revalidations.start(cacheRequest.key) {
             var validation = validation
             let fields = Validators(stored.entry.response.head.headers).conditions
             // No request waits for the validation. If it fails, the stored response stays as it is.
@@ -172,7 +176,7 @@ struct CacheRun: Sendable {
     }
 
     func allowsOnFailure(_ stored: StoredEntry) -> Bool {
-        CacheDecision.allowsOnFailure(stored.entry.response, for: asked, mode: cache.mode, now: cache.clock())
+        CacheDecision.allowsOnFailure(stored.entry.response, for: cacheRequest, mode: cache.mode, now: cache.clock())
     }
 
     /// Returns the cache's control. The first call gives it to the sink, in place of the network's.
@@ -186,13 +190,13 @@ struct CacheRun: Sendable {
 }
 
 extension CacheRun {
-    /// Delivers a stored response to the sink. Returns `nil`, and delivers nothing, if its body is gone. `news` is the
-    /// server's response to a validation, if there was one.
+    /// Delivers a stored response to the sink. Returns `nil`, and delivers nothing, if its body is gone. `validation`
+    /// is the server's response to a validation, if there was one.
     mutating func serve(
         _ stored: StoredEntry,
         _ form: AnswerForm,
         _ status: CacheStatus,
-        news: TransferOutcome? = nil
+        validation: TransferOutcome? = nil
     ) async throws(CurlewError) -> TransferOutcome? {
         let size = stored.body.size
         var reader: (any CacheReader)?
@@ -207,10 +211,10 @@ extension CacheRun {
         let bytes = try await deliver(head, reader)
         cache.count(status, bytes: bytes)
         // Cookies of a validation are for the session, and not for later readers of the stored response.
-        for field in news?.head.headers ?? [:] where ASCII.equalsIgnoringCase(field.name, "Set-Cookie") {
+        for field in validation?.head.headers ?? [:] where ASCII.equalsIgnoringCase(field.name, "Set-Cookie") {
             head.headers.append(field)
         }
-        var metrics = news?.metrics ?? TransferMetrics(queued: began, ended: began)
+        var metrics = validation?.metrics ?? TransferMetrics(queued: began, ended: began)
         let ended = cache.clock()
         let attempt = request.attempt
         metrics.update {

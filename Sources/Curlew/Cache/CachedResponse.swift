@@ -70,7 +70,8 @@ public struct CachedResponse: Sendable {
 /// Decides about a response before it is stored.
 ///
 /// The handler sees only responses that the rules of HTTP allow to be stored. The body is kept in memory until then, so
-/// with a handler a response above 8 MiB is not stored. The request's own reader always gets the server's response.
+/// with a handler a response above 8 MiB is not stored. The request's own reader always gets the server's response. The
+/// total timeout cancels the handler's task, and nothing is stored then.
 public protocol CachedResponseHandler: Sendable {
     /// Returns the response to store, which may be another one; `nil` to store none.
     func dataTask(_ task: TaskIdentifier, willCacheResponse response: CachedResponse) async -> CachedResponse?

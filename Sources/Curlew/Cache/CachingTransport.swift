@@ -29,7 +29,7 @@ final class CachingTransport: Transport {
     func drain() async { await background.close() }
 
     /// Waits for the background validations.
-    func settle() async { await background.settle() }
+    func untilIdle() async { await background.untilIdle() }
 
     func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards {
         context.network.enforcedGuards(of: configuration)
@@ -62,7 +62,7 @@ final class CacheContext: Sendable {
 
 extension Session {
     /// Waits for the background validations. Called by tests.
-    package nonisolated func untilCacheIsIdle() async { await (transport as? CachingTransport)?.settle() }
+    package nonisolated func untilCacheIsIdle() async { await (transport as? CachingTransport)?.untilIdle() }
 }
 
 /// Validates stored responses that were served stale, in the background.
@@ -125,7 +125,7 @@ final class BackgroundRevalidations: Sendable {
     }
 
     /// Waits for the running validations.
-    func settle() async {
+    func untilIdle() async {
         for task in state.withLock({ Array($0.running.values) }) { await task.value }
     }
 

@@ -115,7 +115,7 @@ extension Request {
     /// Without a cache, only `.onlyStored` has an effect.
     @discardableResult
     public func cachePolicy(_ policy: CachePolicy) -> Self {
-        record.withLock { $0.ownExtras.options.cachePolicy = policy }
+        record.withLock { $0.ensureExtras().options.cachePolicy = policy }
         return self
     }
 
@@ -124,7 +124,7 @@ extension Request {
     @discardableResult
     public func cacheResponse(using handler: any CachedResponseHandler) -> Self {
         // The previous handler is released outside the lock.
-        _ = record.withLock { record in exchange(&record.ownExtras.options.cachedResponseHandler, with: handler) }
+        _ = record.withLock { record in exchange(&record.ensureExtras().options.cachedResponseHandler, with: handler) }
         return self
     }
 }
@@ -200,7 +200,7 @@ final class InvalidationLog: Sendable {
         }
     }
 
-    private let state = MostlyEmpty(State()) { $0.total == 0 }
+    private let state = UsuallyEmptyLock(State(), isEmpty: { $0.total == 0 })
 
     /// The number of invalidations that are remembered.
     private static let length = 64

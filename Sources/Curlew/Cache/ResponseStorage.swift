@@ -11,10 +11,10 @@ internal import Glibc
 final class ResponseStorage: @unchecked Sendable {
     private let cache: ResponseCache
     private let request: TransferRequest
-    private let asked: CacheRequest
+    private let cacheRequest: CacheRequest
     private let entry: CacheEntry
     private let expectedSize: Int64?
-    /// The invalidation mark at the beginning of the request.
+    /// The number of invalidations when the request began (`InvalidationLog`).
     private let mark: UInt64
     /// The fetch that the request leads. It is ended early if others need not wait for the response.
     private let fetch: SharedFetch?
@@ -39,7 +39,7 @@ final class ResponseStorage: @unchecked Sendable {
     init(
         _ head: ResponseHead,
         of request: TransferRequest,
-        _ asked: CacheRequest,
+        _ cacheRequest: CacheRequest,
         over context: CacheContext,
         requestTime: Date,
         mark: UInt64,
@@ -49,7 +49,7 @@ final class ResponseStorage: @unchecked Sendable {
         cache = context.cache
         fetches = context.fetches
         self.request = request
-        self.asked = asked
+        self.cacheRequest = cacheRequest
         self.mark = mark
         self.fetch = fetch
         self.control = control
@@ -57,19 +57,19 @@ final class ResponseStorage: @unchecked Sendable {
             head: Storability.stored(head, mode: cache.mode),
             requestTime: requestTime,
             responseTime: cache.clock(),
-            isContentDecoded: asked.decodesContent
+            isContentDecoded: cacheRequest.decodesContent
         )
         let fields = Variants.fields(of: head.headers) ?? []
         let freshness = Freshness(response, mode: cache.mode)
         entry = CacheEntry(
             id: CacheDigest.newIdentifier(),
-            key: asked.key,
-            variant: Variants.name(of: asked.headers, varyingBy: fields, digest: CacheDigest.name),
+            key: cacheRequest.key,
+            variant: Variants.name(of: cacheRequest.headers, varyingBy: fields, digest: CacheDigest.name),
             varyingFields: fields,
             response: response,
             lifetime: freshness.cacheLifetime(canBeValidated: Validators(head.headers).areUsable)
         )
-        let isSizeKnown = head.headers["Content-Encoding"] == nil || !asked.decodesContent
+        let isSizeKnown = head.headers["Content-Encoding"] == nil || !cacheRequest.decodesContent
         let size = isSizeKnown ? head.headers["Content-Length"].flatMap { Int64($0) } : nil
         expectedSize = size.flatMap { $0 < 0 ? nil : $0 }
         // A stale response is of no use to waiting requests: they would have to validate it.
@@ -82,7 +82,7 @@ final class ResponseStorage: @unchecked Sendable {
     var isFull: Bool { backlog?.isFull ?? false }
 
     func take(_ bytes: UnsafeRawBufferPointer) {
-        if let fetch { fetches.bytesArrived(of: fetch, for: asked) }
+        if let fetch { fetches.bytesArrived(of: fetch, for: cacheRequest) }
         if let maximum = cache.maximumSizeInMemory { collect(bytes, maximum) } else { cut(bytes) }
     }
 
@@ -153,13 +153,13 @@ final class ResponseStorage: @unchecked Sendable {
     }
 
     private func endFetch() {
-        if let fetch { fetches.end(fetch, for: asked, .notStored) }
+        if let fetch { fetches.end(fetch, for: cacheRequest, .notStored) }
     }
 
     // MARK: In the cache's task
 
-    /// Stores the complete response. Returns whether it was stored.
-    func finish() async -> Bool {
+    /// Stores the complete response. Returns whether it was stored. `budget` has the rest of the total timeout.
+    func finish(within budget: TimeoutBudget) async -> Bool {
         guard isStoring, !isOutdated, !isSuperseded else {
             await drop()
             return false
@@ -172,7 +172,7 @@ final class ResponseStorage: @unchecked Sendable {
         } else {
             if let memory { buffer = memory.data() }
             if let review = request.options.cache?.review, buffer.count <= Self.reviewLimit {
-                guard let reviewed = await review(request, entry.response.head, buffer) else { return false }
+                guard let reviewed = await review(request, entry.response.head, buffer, budget) else { return false }
                 entry.response.head = reviewed.head
                 buffer = reviewed.body
             }
@@ -188,12 +188,12 @@ final class ResponseStorage: @unchecked Sendable {
     }
 
     /// Whether responses of the URL have been invalidated since the request was sent.
-    var isOutdated: Bool { cache.invalidations.concerns(asked.key.url, since: mark) }
+    var isOutdated: Bool { cache.invalidations.concerns(cacheRequest.key.url, since: mark) }
 
     /// Whether a response that arrived later is stored already. Only a store that answers at once is asked. A time in
     /// the future is ignored: the clock was wrong then.
     var isSuperseded: Bool {
-        guard let entries = cache.entriesAtHand(for: asked.key), !entries.isEmpty else { return false }
+        guard let entries = cache.entriesAtHand(for: cacheRequest.key), !entries.isEmpty else { return false }
         let now = cache.clock()
         return entries.contains { other in
             let time = other.entry.response.responseTime

@@ -1,5 +1,19 @@
 internal import CurlewCore
 internal import CurlewLocks
+internal import Foundation
+
+// Of many simultaneous requests for one response only the leader is sent. The others wait for the end of its fetch.
+//
+//     CacheRun ─▶ join ─┬─ lead ───────▶ claim, if processes share the store ─▶ sent ─▶ ends the fetch
+//                       ├─ wait ───────▶ the leader's fetch ends ─┬─ stored ────────────▶ ask the store again
+//                       │                                         ├─ notStored ─────────▶ sent, and joins no more
+//                       │                                         └─ failed, abandoned ─▶ ask the store and join again
+//                       └─ lookAgain ──▶ ask the store again
+//
+// A request asks the store at most four times, and is then sent. After `failed`, a stale response may be served.
+//
+// `SharedFetches` knows the fetches under way. The steps of a request among them are the extensions of `CacheRun` at
+// the end of this file.
 
 /// The fetch of a response that others may wait for. Of several requests for one key, only the leader is sent.
 struct SharedFetch: Sendable, Equatable {
@@ -88,7 +102,7 @@ final class SharedFetches: Sendable {
 
     private struct UnderWay: Sendable {
         let fetch: SharedFetch
-        /// The invalidation mark at the beginning of the fetch.
+        /// The number of invalidations when the fetch began (`InvalidationLog`).
         let mark: UInt64
         var waiters: FetchWaiters?
     }
@@ -100,10 +114,10 @@ final class SharedFetches: Sendable {
         /// The keys of the latest stored responses; number `n` is at `n` modulo the count.
         var recent: [CacheKey?] = Array(repeating: nil, count: 64)
 
-        func hasStored(_ key: CacheKey, since mark: UInt64) -> Bool {
-            guard storedCount != mark else { return false }
+        func hasStored(_ key: CacheKey, since seen: UInt64) -> Bool {
+            guard storedCount != seen else { return false }
             let count = UInt64(recent.count)
-            return storedCount - mark > count || (mark..<storedCount).contains { recent[Int($0 % count)] == key }
+            return storedCount - seen > count || (seen..<storedCount).contains { recent[Int($0 % count)] == key }
         }
     }
 
@@ -115,16 +129,16 @@ final class SharedFetches: Sendable {
     /// The number of fetches that have stored their response. Read it before asking the store.
     var storedCount: UInt64 { state.withLock { $0.storedCount } }
 
-    /// Returns the role of a request. `mark` is `storedCount` before the store was asked.
-    func join(_ asked: CacheRequest, since mark: UInt64) -> Role {
+    /// Returns the role of a request. `seen` is `storedCount` before the store was asked.
+    func join(_ cacheRequest: CacheRequest, since seen: UInt64) -> Role {
         let (role, outdated) = state.withLock { state -> (Role, FetchWaiters?) in
-            let hasStored = state.hasStored(asked.key, since: mark)
+            let hasStored = state.hasStored(cacheRequest.key, since: seen)
             let next = UnderWay(fetch: SharedFetch(number: state.lastNumber + 1), mark: invalidations.mark)
             let (role, outdated) = Self.join(
-                &state.fetches[asked.key],
+                &state.fetches[cacheRequest.key],
                 hasStored: hasStored,
                 next,
-                isOutdated: { invalidations.concerns(asked.key.url, since: $0) }
+                isOutdated: { invalidations.concerns(cacheRequest.key.url, since: $0) }
             )
             if case .lead = role { state.lastNumber = next.fetch.number }
             return (role, outdated)
@@ -162,32 +176,32 @@ final class SharedFetches: Sendable {
 
     /// Records the head of a response that others may use. Creates `FetchWaiters`, because requests that join later
     /// must know of the head.
-    func headArrived(of fetch: SharedFetch, for asked: CacheRequest) {
+    func headArrived(of fetch: SharedFetch, for cacheRequest: CacheRequest) {
         let waiters = state.withLock { state -> FetchWaiters? in
-            guard let underWay = state.fetches[asked.key], underWay.fetch == fetch else { return nil }
+            guard let underWay = state.fetches[cacheRequest.key], underWay.fetch == fetch else { return nil }
             let waiters = underWay.waiters ?? FetchWaiters()
-            state.fetches[asked.key]?.waiters = waiters
+            state.fetches[cacheRequest.key]?.waiters = waiters
             return waiters
         }
         waiters?.headArrived()
     }
 
-    func bytesArrived(of fetch: SharedFetch, for asked: CacheRequest) {
+    func bytesArrived(of fetch: SharedFetch, for cacheRequest: CacheRequest) {
         let waiters = state.withLock { state -> FetchWaiters? in
-            guard let underWay = state.fetches[asked.key], underWay.fetch == fetch else { return nil }
+            guard let underWay = state.fetches[cacheRequest.key], underWay.fetch == fetch else { return nil }
             return underWay.waiters
         }
         waiters?.bytesArrived()
     }
 
     /// Ends the fetch for those that wait. A stored response must be in the store already. Only the first end counts.
-    func end(_ fetch: SharedFetch, for asked: CacheRequest, _ end: SharedFetch.End) {
+    func end(_ fetch: SharedFetch, for cacheRequest: CacheRequest, _ end: SharedFetch.End) {
         let waiters = state.withLock { state -> FetchWaiters? in
             if case .stored = end {
-                state.recent[Int(state.storedCount % UInt64(state.recent.count))] = asked.key
+                state.recent[Int(state.storedCount % UInt64(state.recent.count))] = cacheRequest.key
                 state.storedCount += 1
             }
-            return Self.remove(fetch, from: &state.fetches[asked.key])
+            return Self.remove(fetch, from: &state.fetches[cacheRequest.key])
         }
         waiters?.end(end)
     }
@@ -232,5 +246,144 @@ final class CacheClaim: Sendable {
             return (state.isOver, state.telling)
         }
         if wasOver { await telling?.wait() } else { await store.fetchEnded(of: key, stored: stored) }
+    }
+}
+
+// MARK: - A request among equal ones
+
+extension CacheRun {
+    /// Joins the requests for one response, or leads them. Returns the role in which the request has to wait before it
+    /// is sent. `nil` if it is sent at once: it leads and needs no claim from the store, or it does not join. `seen` is
+    /// the value of `SharedFetches.storedCount` before the store was asked.
+    mutating func roleToWaitIn(since seen: UInt64, mayWait: Bool) -> SharedFetches.Role? {
+        guard cacheRequest.isPlain, cache.collapsesRequests, mayWait, !isInBackground, otherFetchEnd != .notStored
+        else { return nil }
+        let role = fetches.join(cacheRequest, since: seen)
+        guard case .lead(let led) = role, !cache.storeMayWait else { return role }
+        fetch = led
+        return nil
+    }
+
+    /// Waits until the request can be sent, or the store has to be asked again: then returns `false`.
+    mutating func wait(in role: SharedFetches.Role) async throws(CurlewError) -> Bool {
+        switch role {
+        case .lookAgain: return false
+        case .lead(let led):
+            // No other request of this process leads, but another process may have sent one.
+            do throws(CurlewError) {
+                guard try await claim() else {
+                    // Another process has stored the response.
+                    fetches.end(led, for: cacheRequest, .stored)
+                    return false
+                }
+            } catch {
+                fetches.end(led, for: cacheRequest, .failed)
+                throw error
+            }
+            var claimed = led
+            claimed.claim = CacheClaim(of: cacheRequest.key, from: cache.store)
+            fetch = claimed
+            return true
+        case .wait(let other):
+            let end = try await end(of: other)
+            otherFetchEnd = end
+            return end == .notStored
+        }
+    }
+
+    /// Ends the fetch that this request leads, and its claim.
+    mutating func endFetch(_ end: SharedFetch.End) async {
+        let claim = fetch?.claim
+        endFetchInProcess(end)
+        await claim?.end(stored: end == .stored)
+    }
+
+    /// Ends the fetch that this request leads, if there is no claim.
+    mutating func endFetchInProcess(_ end: SharedFetch.End) {
+        guard let ended = fetch else { return }
+        fetch = nil
+        fetches.end(ended, for: cacheRequest, end)
+    }
+}
+
+// Waits for another request's fetch, or for the store's claim. The reader and the time limits of the request can end
+// both waits.
+extension CacheRun {
+    /// Waits for the end of a fetch that another request leads.
+    private mutating func end(of other: FetchWaiters) async throws(CurlewError) -> SharedFetch.End {
+        let delivery = ownDelivery()
+        let timeouts = WaiterTimeouts(request.options.timeouts, remaining: budget.remaining, joined: .now)
+        while true {
+            if let end = other.end { return end }
+            let limit = timeouts.limit(lastBytes: other.lastBytes)
+            if let limit, limit.instant <= .now {
+                guard limit.verdict == .stalled else { throw timeout(limit.verdict) }
+                // One of the waiting requests leads the next fetch.
+                other.end(.abandoned)
+                continue
+            }
+            let event = OneShot<Bool>()
+            other.add(event)
+            try await wait(on: delivery, for: event, until: limit?.instant)
+        }
+    }
+
+    /// Waits until the store lets this process send the request. Returns `false` if another process has stored the
+    /// response.
+    private mutating func claim() async throws(CurlewError) -> Bool {
+        let (store, key) = (cache.store, cacheRequest.key)
+        let delivery = ownDelivery()
+        let timeouts = WaiterTimeouts(request.options.timeouts, remaining: budget.remaining, joined: .now)
+        let limit = timeouts.limit(lastBytes: nil)
+        let (event, answer) = (OneShot<Bool>(), OneShot<Bool>())
+        var error = await withTaskGroup(of: Void.self) { [self] group -> CurlewError? in
+            group.addTask {
+                answer.resolve(await store.claimFetch(of: key))
+                event.resolve(true)
+            }
+            defer { group.cancelAll() }
+            do throws(CurlewError) {
+                try await wait(on: delivery, for: event, until: limit?.instant)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let isOurs = answer.value ?? true
+        if error == nil, event.value == false, limit?.verdict == .totalTimedOut { error = timeout(.totalTimedOut) }
+        guard let error else { return isOurs }
+        if isOurs { await store.fetchEnded(of: key, stored: false) }
+        throw error
+    }
+
+    /// Returns at the event or at the deadline. Throws the error with which the request was ended.
+    private func wait(
+        on delivery: ResponseDelivery,
+        for event: OneShot<Bool>,
+        until deadline: ContinuousClock.Instant?
+    ) async throws(CurlewError) {
+        let hasArrived = await withTaskGroup(of: Void.self) { group in
+            if let deadline {
+                group.addTask {
+                    _ = await CancellableSleep.wait(until: deadline)
+                    event.resolve(false)
+                }
+            }
+            let hasArrived = await delivery.wait(for: event) != nil
+            group.cancelAll()
+            return hasArrived
+        }
+        if let ending = delivery.ending { throw ending }
+        if !hasArrived { throw CurlewError(.cancelled, phase: .waiting, url: request.url) }
+    }
+
+    private func timeout(_ verdict: WaiterTimeouts.Verdict) -> CurlewError {
+        CurlewError(
+            verdict == .totalTimedOut ? .totalTimedOut : .firstByteTimedOut,
+            phase: .waiting,
+            reason: "the response to the same request, which was sent before, did not come in time",
+            url: request.url,
+            isSafeToRetry: true
+        )
     }
 }

@@ -13,7 +13,7 @@ final class StorageBacklog: Sendable {
         var isRefused = false
         var isNetworkPaused = false
         /// The writing task waits here.
-        var news: OneShot<Bool>?
+        var change: OneShot<Bool>?
     }
 
     private enum Step {
@@ -48,30 +48,30 @@ final class StorageBacklog: Sendable {
 
     /// Returns `false` if the store does not want the body.
     func append(_ piece: Data) -> Bool {
-        let (isWanted, news) = state.withLock { state -> (Bool, OneShot<Bool>?) in
+        let (isWanted, change) = state.withLock { state -> (Bool, OneShot<Bool>?) in
             guard !state.isRefused else { return (false, nil) }
             state.pieces.append(piece)
             state.size += piece.count
-            return (true, exchange(&state.news, with: nil))
+            return (true, exchange(&state.change, with: nil))
         }
-        news?.resolve(true)
+        change?.resolve(true)
         return isWanted
     }
 
     /// Ends the body. Returns whether the response was stored.
     func finish(complete: Bool) async -> Bool {
-        let news = state.withLock { state in
+        let change = state.withLock { state in
             state.isComplete = complete
-            return exchange(&state.news, with: nil)
+            return exchange(&state.change, with: nil)
         }
-        news?.resolve(true)
+        change?.resolve(true)
         return await isStored.waitThroughCancellation()
     }
 
     private func write(to writer: (any CacheWriter)?) async -> Bool {
         while true {
             switch next() {
-            case .wait(let news): _ = await news.waitThroughCancellation()
+            case .wait(let change): _ = await change.waitThroughCancellation()
             case .write(let piece, let resumes):
                 if resumes { control?.resumeReceiving() }
                 guard let writer, await writer.write(piece) else {
@@ -98,9 +98,9 @@ final class StorageBacklog: Sendable {
                 return .write(piece, resumes: resumes)
             }
             if let isComplete = state.isComplete { return .end(complete: isComplete) }
-            let news = OneShot<Bool>()
-            state.news = news
-            return .wait(news)
+            let change = OneShot<Bool>()
+            state.change = change
+            return .wait(change)
         }
     }
 
@@ -154,7 +154,7 @@ private final class SparePieces: Sendable {
     private let addresses = Lock<[UInt]>([])
 
     /// The most pieces to keep. A slow store has more of them at the same time than it will need later.
-    private static let most = 4
+    private static let maximumPieces = 4
 
     deinit { for address in addresses.withLock({ $0 }) { free(UnsafeMutableRawPointer(bitPattern: address)) } }
 
@@ -165,7 +165,7 @@ private final class SparePieces: Sendable {
 
     func put(_ address: UInt) {
         let isKept = addresses.withLock { addresses in
-            guard addresses.count < Self.most else { return false }
+            guard addresses.count < Self.maximumPieces else { return false }
             addresses.append(address)
             return true
         }

@@ -1,5 +1,4 @@
 internal import CurlewLocks
-internal import Dispatch
 
 /// A value that is set once, and the tasks that wait for it.
 ///
@@ -100,41 +99,5 @@ package final class OneShot<Value: Sendable>: Sendable {
             return nil
         }
         continuation?.resume(returning: nil)
-    }
-}
-
-extension Result where Failure == any Error {
-    /// Returns the value of the work, or the error that it throws.
-    package static func of(_ work: () async throws -> Success) async -> Self {
-        do { return .success(try await work()) } catch { return .failure(error) }
-    }
-}
-
-/// A wait for a time limit, which is usually cancelled early. A cancelled `Task.sleep` keeps its task and timer, about
-/// a kilobyte, until the time has passed: the limits of ten thousand short connections would take ten megabytes for a
-/// minute.
-enum Pause {
-    private static let queue = DispatchQueue(label: "curlew.pauses")
-
-    /// Returns `true` when the time has passed, and `false` if the waiting task was cancelled before.
-    static func wait(for duration: Duration) async -> Bool {
-        guard duration > .zero else { return !Task.isCancelled }
-        let end = OneShot<Void>()
-        let timer = DispatchSource.makeTimerSource(queue: queue)
-        timer.setEventHandler { end.resolve(()) }
-        timer.schedule(deadline: .now() + .nanoseconds(Self.nanoseconds(duration)))
-        timer.activate()
-        defer { timer.cancel() }
-        return await end.wait() != nil
-    }
-
-    /// Returns `true` when the instant has come, and `false` if the waiting task was cancelled before.
-    static func wait(until instant: ContinuousClock.Instant) async -> Bool { await wait(for: instant - .now) }
-
-    /// Returns the duration, limited to some centuries.
-    static func nanoseconds(_ duration: Duration) -> Int {
-        let (seconds, attoseconds) = duration.components
-        guard seconds < 9_000_000_000 else { return .max }
-        return Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
     }
 }

@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewLocks
 
 /// Tells the control of a transfer whether it is suspended: the latest state, and one thread at a time.
 ///
@@ -9,8 +8,7 @@ internal import CurlewLocks
 /// transports, and repeats that until the control knows the latest state. A second thread that arrives meanwhile
 /// returns at once, because the first one checks the state again after its call.
 ///
-/// A value that its owner protects by a lock. The suspension is read under that lock too, after the former call was
-/// marked as done:
+/// A value. Call `next` under the owner's lock, under which the suspension is read, too:
 ///
 ///     SuspensionRelay.run { done in
 ///         state.withLock { $0.relay.next(after: done, isSuspended: $0.isSuspended) }
@@ -60,71 +58,5 @@ struct SuspensionRelay: Sendable {
             made.make()
             call = next(made)
         }
-    }
-}
-
-/// Combines the controls of several exchanges: those of a segmented download, those that a middleware has sent, or the
-/// copies of a hedged request.
-///
-/// An exchange that starts after `suspend` or `cancel` is suspended or cancelled at once.
-final class TransferControls: TransferControl {
-    private struct State {
-        /// The relays by the caller's keys. The control of a key's next exchange replaces that of an ended one.
-        var relays: [Int: SuspensionRelay] = [:]
-        var isSuspended = false
-        var cancellation: CurlewError?
-
-        var controls: [any TransferControl] { relays.values.compactMap(\.control) }
-    }
-
-    private let state = Lock(State())
-
-    /// Whether an exchange that starts now would be suspended or cancelled at once.
-    var holdsExchanges: Bool { state.withLock { $0.isSuspended || $0.cancellation != nil } }
-
-    func add(_ control: any TransferControl, for key: Int) {
-        let (former, cancellation) = state.withLock { state in
-            (state.relays[key, default: SuspensionRelay()].attach(control), state.cancellation)
-        }
-        if let cancellation { control.cancel(with: cancellation) } else { relaySuspension(to: [key]) }
-        withExtendedLifetime(former) {}
-    }
-
-    /// Releases the control of an exchange that has ended.
-    func remove(_ key: Int) {
-        let former = state.withLock { $0.relays.removeValue(forKey: key) }
-        withExtendedLifetime(former) {}
-    }
-
-    private func relaySuspension(to keys: [Int]) {
-        for key in keys {
-            SuspensionRelay.run { done in
-                state.withLock { $0.relays[key]?.next(after: done, isSuspended: $0.isSuspended) }
-            }
-        }
-    }
-
-    private func setSuspended(_ isSuspended: Bool) {
-        let keys = state.withLock { state in
-            state.isSuspended = isSuspended
-            return Array(state.relays.keys)
-        }
-        relaySuspension(to: keys)
-    }
-
-    func suspend() { setSuspended(true) }
-
-    func resume() { setSuspended(false) }
-
-    func resumeReceiving() {
-        for control in state.withLock({ $0.controls }) { control.resumeReceiving() }
-    }
-
-    func cancel(with error: CurlewError) {
-        let controls = state.withLock { state in
-            state.cancellation = state.cancellation ?? error
-            return state.controls
-        }
-        for control in controls { control.cancel(with: error) }
     }
 }

@@ -1,29 +1,33 @@
-internal import CurlewCore
 internal import CurlewLocks
 
-/// The calls of user code that the current task is part of: adapters, retriers and handlers of requests, and refreshes
-/// of credentials.
+/// Knows the calls of user code that the current task is part of, so that user code that waits causes no deadlock.
 ///
-/// A request cannot end before the calls for it do. So such a call must never wait for the request's end. While a call
-/// waits for all requests of a session, as `Session.drain()` does, or for a refresh, `waiting` marks the request in its
-/// session's registry, and waits inside of a call leave out every marked request. Otherwise two requests whose code
-/// ends the session would wait for each other forever.
+/// A request ends after the calls of its adapters, retriers and handlers, and a refresh of credentials after its own
+/// requests. Without care, two waits inside such calls would last forever:
 ///
-/// The calls around a call are included. A retrier of one request may await another request, whose adapter then waits:
-/// the first request cannot end before that adapter does.
+/// - The adapters of two requests call `Session.drain()`, which waits for all requests: each waits for the end of the
+///   other. So `waiting` marks the request whose code waits, and waits inside of user code leave out marked requests.
+/// - Each of two refreshes sends a request that waits for the other refresh. So `waiting(forRefreshOf:)` does not wait
+///   if that would close a cycle.
+///
+/// The calls around a call count too. A retrier of one request may await another request, whose adapter then waits: the
+/// first request cannot end before that adapter does.
 enum UserCode {
     enum Caller: Sendable {
         case request(Request)
-        /// A refresh of credentials by this interceptor, which requests wait for.
+        /// Work that other calls wait for: the refresh of an interceptor's credential, the exchange of an OAuth 2
+        /// refresh token, or a call of `onChange`. Identified by the interceptor, the flight or the `OAuth2Changes`.
         case refresh(of: ObjectIdentifier)
         /// A revalidation in the background, which the end of a session waits for.
         case revalidation
     }
 
-    /// The callers of the calls around the task, the outermost first. Child tasks and `Task { }` inherit them. A lock
-    /// holds `nil` once its call has returned: a task that the call has started keeps the lock as long as it lives, but
-    /// is inside the call only until the call returns.
-    @TaskLocal static var calls: [Lock<Caller?>] = []
+    /// A call: a lock with its caller, or `nil` once the call has returned. Tasks that the call has started inherit the
+    /// lock and may outlive the call.
+    typealias Call = Lock<Caller?>
+
+    /// The calls around the task, the outermost first. Child tasks and `Task { }` inherit them.
+    @TaskLocal static var calls: [Call] = []
 
     /// Runs user code on behalf of the request.
     static func call<T>(
@@ -38,7 +42,7 @@ enum UserCode {
         by caller: Caller,
         _ work: () async throws -> T
     ) async rethrows -> T {
-        let call = Lock<Caller?>(caller)
+        let call = Call(caller)
         defer { _ = call.withLock { exchange(&$0, with: nil) } }
         // Drops the calls that have returned. Tasks that start each other from calls would otherwise collect them.
         var open = calls.filter { $0.withLock { $0 != nil } }
@@ -49,8 +53,8 @@ enum UserCode {
     /// Runs work that no call of user code waits for.
     static func outside(_ work: () async -> Void) async { await $calls.withValue([]) { await work() } }
 
-    /// Runs a wait for requests or for a refresh. Until it ends, waits of other calls leave out the requests for which
-    /// this code runs.
+    /// Runs a wait for all requests of a session, or for a refresh. Until it ends, the waits of other calls leave out
+    /// the requests whose code the current task runs.
     static func waiting<T>(
         _ wait: () async -> T
     ) async -> T {
@@ -65,14 +69,14 @@ enum UserCode {
         return await wait()
     }
 
-    /// Runs a wait for a refresh by this interceptor. Returns `nil` without waiting if that refresh waits, directly or
+    /// Runs a wait for the refresh of this object. Returns `nil` without waiting if that refresh waits, directly or
     /// through other refreshes, for one that the current task is part of: neither would end.
     static func waiting<T>(
-        forRefreshOf interceptor: ObjectIdentifier,
+        forRefreshOf awaited: ObjectIdentifier,
         _ wait: () async -> T
     ) async -> T? {
         let refreshes = calls.filter { $0.refresh != nil }
-        guard let number = refreshWaits.withLock({ $0.begin(inside: refreshes, for: interceptor) }) else { return nil }
+        guard let number = refreshWaits.withLock({ $0.begin(inside: refreshes, for: awaited) }) else { return nil }
         defer { refreshWaits.withLock { $0.end(number) } }
         return await waiting(wait)
     }
@@ -96,9 +100,9 @@ enum UserCode {
         return request.record.withLock { $0.extras?.options.isTokenRequest == true }
     }
 
-    /// Whether the current task runs inside of a refresh by this interceptor.
-    static func isInRefresh(of interceptor: ObjectIdentifier) -> Bool {
-        callers.contains { if case .refresh(interceptor) = $0 { true } else { false } }
+    /// Whether the current task runs inside of the refresh of this object.
+    static func isInRefresh(of object: ObjectIdentifier) -> Bool {
+        callers.contains { if case .refresh(object) = $0 { true } else { false } }
     }
 
     private static var requests: [Request] {
@@ -109,16 +113,14 @@ enum UserCode {
     private static var callers: [Caller] { calls.compactMap { $0.withLock { $0 } } }
 }
 
-/// The waits of refreshes for other refreshes, which are identified by their interceptors.
+/// The waits of refreshes for other refreshes.
 private struct RefreshWaits {
-    typealias Call = Lock<UserCode.Caller?>
-
     /// The waits by their numbers, each with the calls around it.
-    private var waits: [Int: (calls: [Call], awaited: ObjectIdentifier)] = [:]
+    private var waits: [Int: (calls: [UserCode.Call], awaited: ObjectIdentifier)] = [:]
     private var last = 0
 
     /// Adds a wait, and returns its number. Returns `nil`, and adds none, if it would close a cycle.
-    mutating func begin(inside calls: [Call], for awaited: ObjectIdentifier) -> Int? {
+    mutating func begin(inside calls: [UserCode.Call], for awaited: ObjectIdentifier) -> Int? {
         if reaches(Set(calls.compactMap(\.refresh)), from: awaited) { return nil }
         last += 1
         if !calls.isEmpty { waits[last] = (calls, awaited) }
@@ -145,9 +147,9 @@ private struct RefreshWaits {
     }
 }
 
-extension Lock<UserCode.Caller?> {
-    /// The interceptor whose refresh the call is, until the call returns.
+extension UserCode.Call {
+    /// The object whose refresh the call is, until the call returns.
     fileprivate var refresh: ObjectIdentifier? {
-        withLock { if case .refresh(let interceptor) = $0 { interceptor } else { nil } }
+        withLock { if case .refresh(let object) = $0 { object } else { nil } }
     }
 }

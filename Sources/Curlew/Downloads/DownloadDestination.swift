@@ -77,8 +77,8 @@ enum DestinationDirectory {
     /// Otherwise returns the directory for temporary files.
     static func forTemporaryFile(beside destination: URL?) -> String {
         if let destination {
-            let parent = FileMove.parent(of: destination.path(percentEncoded: false))
-            if FileMove.isDirectory(parent), access(parent, W_OK | X_OK) == 0 { return parent }
+            let parent = FileSystem.parent(of: destination.path(percentEncoded: false))
+            if FileSystem.isDirectory(parent), access(parent, W_OK | X_OK) == 0 { return parent }
         }
         return temporary
     }
@@ -93,9 +93,9 @@ enum DestinationDirectory {
     static func create(_ path: String) throws(CurlewError) -> [String] {
         var missing: [String] = []
         var current = path
-        while !FileMove.exists(current), current != "/", current != "." {
+        while !FileSystem.exists(current), current != "/", current != "." {
             missing.append(current)
-            current = FileMove.parent(of: current)
+            current = FileSystem.parent(of: current)
         }
         var made: [String] = []
         for directory in missing.reversed() {
@@ -118,7 +118,7 @@ enum DestinationDirectory {
 
 extension Request {
     /// Returns the destination of a download. The session's hook takes precedence over the request's own destination.
-    func downloadDestination(unless own: DownloadRequest.Destination?) -> DownloadRequest.Destination? {
+    func downloadDestination(orElse own: DownloadRequest.Destination?) -> DownloadRequest.Destination? {
         guard let hook = context.configuration.decisions?.downloadDestination else { return own }
         return { [self] url, response in
             hook(self, url, response) ?? own?(url, response) ?? (destinationURL: url, options: [])

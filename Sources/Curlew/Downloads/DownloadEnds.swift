@@ -2,20 +2,28 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-// The ends of a download's files:
+// The end of the file that an exchange writes:
 //
-// | end | the file of the exchange | the part on disk |
-// |---|---|---|
-// | `FileEnd.startsOver` | removed | removed, even if it is this file |
-// | `FileEnd.failed` | kept if it can be continued and is wanted, otherwise removed | this file if it is kept[1] |
-// | `FileEnd.rejected` | removed | none[1] |
-// | `place`: accepted | moved to its destination | none; for an error page see `acceptErrorPage` |
-// | the request is cancelled between exchanges (`endParts`) | - | removed, unless the user wants resume data |
-// | no value can be made of a delivered file without a destination (`dropUnplacedFile`) | removed | - |
-// | a whole body replaces the part (`recordFile`) | created | removed |
-// | none of these | removed by `TemporaryFile.deinit` | - |
+// | end | the file |
+// |---|---|
+// | `FileEnd.startsOver`, `FileEnd.rejected` | removed |
+// | `FileEnd.failed` | kept as the part if it can be continued and is wanted, otherwise removed |
+// | accepted (`place`) | moved to its destination |
+// | no value can be made of it, and no destination was chosen (`dropUnplacedFile`) | removed |
+// | it is the part, which was reopened in vain (`DownloadOpening.reopen`) | kept |
+// | none of these | removed by `TemporaryFile.deinit` |
 //
-// [1] After an error page the part stays as it was.
+// The end of the part on disk:
+//
+// | what happens | the part |
+// |---|---|
+// | the response neither continues nor replaces it (`startOver`) | removed, even if the exchange writes to it |
+// | another download writes to it (`PartIsGone.isTaken`) | left to that download, if it can know the part |
+// | a new file replaces it (`StoredPart.begin`) | removed |
+// | `FileEnd.failed` | the exchange's file if that is kept, otherwise none |
+// | `FileEnd.rejected`, or accepted | none |
+// | the response is an error page | stays as it was; if the page is accepted, see `acceptErrorPage` |
+// | cancelled between exchanges (`endParts`) | removed, unless it is wanted, or `isContinuedElsewhere` |
 //
 // Ends of an exchange's file close it: `TemporaryFile` does so when it is placed, kept or removed. A data request that
 // became a download has no part: `FileTaskDelegate` moves or discards its file itself.
@@ -24,7 +32,8 @@ internal import Foundation
 enum FileEnd: Sendable {
     /// The response neither continues nor replaces the part.
     case startsOver
-    /// The exchange has failed. `received` is the number of bytes in the file, including those of earlier exchanges.
+    /// The exchange has failed, or the request was cancelled. `received` is the number of bytes in the file, including
+    /// those of earlier exchanges.
     case failed(CurlewError, received: Int64)
     /// The file is complete, and a validation or its checksum has failed.
     case rejected
@@ -33,7 +42,7 @@ enum FileEnd: Sendable {
 // All of these are called on a file lane.
 extension DownloadRequest {
     /// Ends the file of an exchange.
-    func end(_ opened: OpenedDownload, _ end: FileEnd) {
+    func endFile(_ opened: OpenedDownload, by end: FileEnd) {
         switch end {
         // The part is forgotten before its file is removed: `currentResumeData` may be asked at any time.
         case .startsOver:
@@ -44,7 +53,7 @@ extension DownloadRequest {
             opened.discard()
         case .failed(let error, let received):
             if opened.isErrorPage { return opened.discard() }
-            let isKept = download.withLock { record in
+            let isKept = downloadRecord.withLock { record in
                 record.part.end(
                     after: received,
                     isWanted: error.code == .cancelled ? record.onCancel.keepsPart : error.leavesGoodBytes
@@ -56,19 +65,27 @@ extension DownloadRequest {
 
     /// Discards the part, because the response neither continues nor replaces it. The next exchange asks for the whole
     /// file.
-    func startOver() {
-        let old = download.withLock { record in
+    ///
+    /// `partIsTaken` says that the file was locked elsewhere. If another download can know the file, it stays, because
+    /// that download may have kept it since. Otherwise only a child of this process, between its fork and its exec, can
+    /// have held the lock, and nobody else would remove the file.
+    func startOver(partIsTaken: Bool = false) {
+        let old = downloadRecord.withLock { record in
             // A server without proper ranges is not asked for segments again.
             if case .probe = record.described?.range { record.segments = 1 }
             return record.part.discard()
         }
-        old?.removeFile()
+        guard let old else { return }
+        if partIsTaken, context.configuration.downloadJournal != nil || isFromUser(old) { return }
+        old.removeFile()
     }
 
     /// Compares the checksums of an accepted file, and moves it to its destination.
     func place(_ opened: OpenedDownload) throws(CurlewError) -> URL {
         do throws(CurlewError) { try opened.verify(unless: { isCancelled }) } catch {
-            end(opened, .rejected)
+            // A cancellation interrupts the hashing of segments and says nothing about the bytes. The segments count
+            // them.
+            endFile(opened, by: error.code == .cancelled ? .failed(error, received: 0) : .rejected)
             throw error
         }
         guard opened.isErrorPage else {
@@ -87,29 +104,41 @@ extension DownloadRequest {
     /// checked the status, so a part that the user's resume data names is kept. A part of an earlier attempt is
     /// discarded, because nothing else refers to it.
     private func acceptErrorPage() {
-        guard let part = download.withLock({ $0.part.discard() }), hasOwnRules || !began(with: part) else { return }
+        guard let part = downloadRecord.withLock({ $0.part.discard() }) else { return }
+        guard hasOwnRules || !isFromUser(part) else {
+            // The entry in the journal stays, as the part does: another process may continue it.
+            return downloadRecord.withLock { $0.journalState = nil }
+        }
         part.removeFile()
     }
 
-    private func began(with part: ResumeData) -> Bool {
+    /// Returns whether the part is the one that the user's resume data names.
+    private func isFromUser(_ part: ResumeData) -> Bool {
         guard case .resumeData(let data) = downloadable, let given = try? ResumeData(data) else { return false }
         return given.file == part.file
     }
 
     /// Forgets the part, because there is nothing left to continue.
-    private func forgetPart() { download.withLock { $0.part = .none } }
+    private func forgetPart() { downloadRecord.withLock { $0.part = .none } }
 }
 
 extension DownloadRequest {
     /// Ends the download after its last exchange: removes a part that nobody wants, and calls the closures that wait
     /// for resume data.
     func endParts() async {
-        let keepsPart = !isCancelled || download.withLock { $0.onCancel.keepsPart }
-        if !keepsPart, let part = download.withLock({ $0.part.discard() }) {
-            await FileLane.next().carryOut { part.removeFile() }
+        let keepsPart = !isCancelled || downloadRecord.withLock { $0.onCancel.keepsPart }
+        if !keepsPart, downloadRecord.withLock({ $0.part.resumable != nil }) {
+            await FileLane.next().carryOut { [self] in
+                // The request may have been cancelled before its first attempt. A part that the system refuses to open
+                // is not removed.
+                try? examinePart()
+                guard case .kept(let part) = downloadRecord.withLock({ $0.part }) else { return }
+                downloadRecord.withLock { $0.part = .none }
+                part.removeFile(unless: { isContinuedElsewhere(part) })
+            }
         }
         await journalEnd()
-        await tellResumeData()
+        await deliverResumeData()
     }
 }
 
@@ -121,72 +150,12 @@ extension CurlewError {
     }
 }
 
-/// A download whose bytes have all arrived, under its temporary name.
-struct CompleteDownload: UnplacedFile {
-    let request: DownloadRequest
-    let opened: OpenedDownload
-    let lane: FileLane
-    let exchange: Exchange
-
-    func place(ifAccepted isAccepted: Bool) async throws(CurlewError) -> ReceivedBody {
-        let (request, opened) = (request, opened)
-        guard isAccepted else {
-            await lane.carryOut { request.end(opened, .rejected) }
-            return .none
-        }
-        do throws(CurlewError) {
-            let url = try await lane.run { () throws(CurlewError) -> URL in try request.place(opened) }
-            emit(.success(url))
-            return .file(url)
-        } catch {
-            emit(.failure(error))
-            throw error
-        }
-    }
-
-    private func emit(_ result: Result<URL, CurlewError>) {
-        guard let events = exchange.events else { return }
-        let (task, request) = (exchange.task, request)
-        events.emit { $0.request(request, didFinishDownloading: result, of: task) }
-    }
-}
-
-/// Counts the calls that read a download's file, to find out whether it can be removed when they have failed.
-struct FileReading: Sendable {
-    /// The number of calls that are making a value, or wait for the file.
-    private var readers = 0
-    /// Whether a call could not make its value.
-    private var hasFailed = false
-    /// Whether the location of the file has been disclosed.
-    private var isGivenAway = false
-
-    mutating func begins() { readers += 1 }
-
-    mutating func fails() { hasFailed = true }
-
-    fileprivate mutating func givesAway() { isGivenAway = true }
-
-    /// Ends a call. Returns whether the file can be removed: a call has failed, and no other has got or awaits the
-    /// file.
-    mutating func ends(withValue: Bool) -> Bool {
-        readers -= 1
-        // The request's `fileURL` still discloses the location.
-        if withValue { isGivenAway = true }
-        return readers == 0 && hasFailed && !isGivenAway
-    }
-}
-
-extension DownloadRequest {
-    /// Records that the caller, or a handler, learns the location of the file.
-    func givesFileAway() { download.withLock { $0.reading.givesAway() } }
-}
-
 extension Request {
     /// Removes a file without a chosen destination, because no value can be made of it or another attempt fetches a new
     /// one.
     func dropUnplacedFile() async {
         guard let url = record.withLock({ $0.body.fileURL }),
-            downloadDestination(unless: (self as? DownloadRequest)?.destination) == nil
+            downloadDestination(orElse: asDownload?.destination) == nil
         else { return }
         // The old result is released outside the lock.
         _ = record.withLock { record in

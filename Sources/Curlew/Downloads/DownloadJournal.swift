@@ -1,7 +1,6 @@
 internal import CurlewCore
 internal import CurlewLocks
 public import Foundation
-internal import Glibc
 
 /// Records on disk how to continue downloads that a process does not finish.
 ///
@@ -28,54 +27,8 @@ public struct DownloadJournal: Sendable, Hashable {
     /// A journal in a directory that other processes of the same user may share.
     public init(directory: URL) { self.directory = directory }
 
-    /// The folder of a session's entries. Its name has the identifier's bytes in hexadecimal digits, because file names
-    /// exclude some characters. If that is too long for a file name, it has their SHA-256.
-    func folder(of session: String?) -> URL {
-        let identifier = session ?? ""
-        var name = "session-" + Checksum.hex(Array(identifier.utf8))
-        if name.utf8.count > Int(NAME_MAX), let digest = Digest.sha256(of: identifier) {
-            name = "session-sha256-" + digest
-        }
-        return directory.appending(path: name, directoryHint: .isDirectory)
-    }
-
-    /// Returns the downloads left by earlier processes and by ended requests of this one, oldest first. Blocks.
-    func entries(of session: String?) -> [UnfinishedDownload] {
-        let folder = folder(of: session)
-        let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
-        return files.filter { $0.pathExtension == "json" }
-            .compactMap { file in
-                guard let entry = (try? Data(contentsOf: file)).flatMap(JournalEntry.init) else { return nil }
-                switch PartialFile.look(at: entry.part) {
-                // Another download is writing to the file, or nothing is known about it.
-                case .busy, .unknown: return nil
-                case .gone:
-                    try? FileManager.default.removeItem(at: file)
-                    return nil
-                case .there(let size): return UnfinishedDownload(entry, file: file, size: size)
-                }
-            }
-            .sorted { $0.began < $1.began }
-    }
-
-    /// Writes an entry. A failure is ignored: the download then cannot be continued by another process. Blocks.
-    func keep(_ entry: JournalEntry, of session: String?, under id: UUID) {
-        let folder = folder(of: session)
-        try? FileManager.default.createDirectory(
-            at: folder,
-            withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700]
-        )
-        try? StoredText.write(entry.text, to: file(id, in: folder))
-    }
-
-    func remove(_ id: UUID, of session: String?) {
-        try? FileManager.default.removeItem(at: file(id, in: folder(of: session)))
-    }
-
-    private func file(_ id: UUID, in folder: URL) -> URL {
-        folder.appending(path: "\(id.uuidString).json", directoryHint: .notDirectory)
-    }
+    /// The entries of the session with this identifier.
+    func folder(of session: String?) -> JournalFolder { JournalFolder(journal: self, session: session) }
 }
 
 /// A download that another process, or an earlier request, has begun and not finished.
@@ -105,7 +58,7 @@ public struct UnfinishedDownload: Sendable, Identifiable {
     init?(_ entry: JournalEntry, file: URL, size: Int64) {
         guard let id = UUID(uuidString: file.deletingPathExtension().lastPathComponent) else { return nil }
         var part = entry.part
-        if !entry.isVouchedFor { part.trust(size, isOfThisBoot: entry.boot == JournalEntry.currentBoot) }
+        if !entry.isVouchedFor { part.correctCount(by: size, isOfThisBoot: entry.boot == JournalEntry.currentBoot) }
         self.id = id
         url = part.url
         taskDescription = entry.taskDescription
@@ -124,101 +77,11 @@ public struct UnfinishedDownload: Sendable, Identifiable {
     public func discard() async {
         await FileLane.next().carryOut { [part, file] in
             part.removeFile {
-                guard let data = try? Data(contentsOf: file) else { return }
                 // A download that has started over writes to another file, which its entry names.
-                if let entry = JournalEntry(data), entry.part.file != part.file { return }
+                if let entry = JournalEntry(at: file), entry.part.file != part.file { return }
                 try? FileManager.default.removeItem(at: file)
             }
         }
-    }
-}
-
-extension ResumeData {
-    /// Corrects the number of received bytes of an entry that was written before they arrived. `size` is the file's
-    /// size.
-    fileprivate mutating func trust(_ size: Int64, isOfThisBoot: Bool) {
-        if isOfThisBoot {
-            // If only the process has crashed, all written bytes are in the file. A file of segments has its full
-            // length from the start, so only the entry tells which bytes are there.
-            if segments == nil { bytesWritten = min(size, expectedTotal ?? size) }
-        } else {
-            bytesWritten = 0
-            segments = nil
-        }
-    }
-}
-
-// Keeps the journal's entry up to date during the exchanges of a download. The entry is written on file lanes.
-extension DownloadRequest {
-    private var journal: (DownloadJournal, session: String?)? {
-        context.configuration.downloadJournal.map { ($0, context.configuration.identifier) }
-    }
-
-    /// Records the beginning of a body. Removes the entry if the file could not be continued.
-    func journalBeginning(to target: OpenedDownload.Target?) {
-        guard let (journal, session) = journal else { return }
-        let (state, part) = download.withLock { record in
-            var state = record.journal ?? JournalState()
-            state.target = target
-            record.journal = state
-            return (state, record.part.growing?.journalData)
-        }
-        if let part {
-            journal.keep(JournalEntry(part, of: self, state), of: session, under: state.id)
-        } else {
-            journal.remove(state.id, of: session)
-        }
-    }
-
-    /// Records the progress of segments from time to time. Called on the transport's thread.
-    func journalSegments(_ progress: SegmentProgress, on lane: FileLane) {
-        guard let (journal, session) = journal else { return }
-        let isDue = download.withLock { $0.journal?.isDue(progress.current.bytesWritten) ?? false }
-        guard isDue else { return }
-        lane.enqueue { [self] in
-            let (state, part) = download.withLock { ($0.journal, $0.part.growing?.journalData) }
-            guard let state, let part else { return }
-            journal.keep(JournalEntry(part, of: self, state), of: session, under: state.id)
-        }
-    }
-
-    /// Records the end of the last exchange. A remaining part is left for other requests to continue.
-    func journalEnd() async {
-        guard let (journal, session) = journal else { return }
-        let (state, part) = download.withLock { (exchange(&$0.journal, with: nil), $0.part.resumable) }
-        guard let state else { return }
-        await FileLane.next().carryOut { [self] in
-            guard let part else { return journal.remove(state.id, of: session) }
-            var entry = JournalEntry(part, of: self, state)
-            entry.isVouchedFor = true
-            journal.keep(entry, of: session, under: state.id)
-        }
-    }
-}
-
-/// The identity and the progress of a download's entry in the journal.
-struct JournalState: Sendable {
-    let id: UUID
-    let began: Date
-    var target: OpenedDownload.Target?
-    /// The written bytes of the segments in the entry.
-    private var written: Int64 = 0
-
-    /// The bytes between two versions of the entry, and thus the most that is fetched again after a crash.
-    private static let step: Int64 = 4 * 1024 * 1024
-
-    init(id: UUID = UUID(), began: Date = Date(), target: OpenedDownload.Target? = nil) {
-        self.id = id
-        self.began = began
-        self.target = target
-    }
-
-    /// Returns whether the entry is due to be written again with `written` bytes of the segments, and records that it
-    /// is.
-    mutating func isDue(_ written: Int64) -> Bool {
-        guard written - self.written >= Self.step else { return false }
-        self.written = written
-        return true
     }
 }
 
@@ -226,9 +89,8 @@ extension Session {
     /// The downloads that earlier processes, and ended requests of this one, have begun under this session's
     /// `identifier` and not finished, oldest first. Empty without a `downloadJournal`.
     public nonisolated func unfinishedDownloads() async -> [UnfinishedDownload] {
-        guard let journal = configuration.downloadJournal else { return [] }
-        let identifier = configuration.identifier
-        let found = try? await FileLane.next().run { () throws(CurlewError) in journal.entries(of: identifier) }
+        guard let journal = configuration.downloadJournal?.folder(of: configuration.identifier) else { return [] }
+        let found = try? await FileLane.next().run { () throws(CurlewError) in journal.unfinished() }
         return found ?? []
     }
 
@@ -253,54 +115,112 @@ extension Session {
         )
         request.taskDescription = unfinished.taskDescription
         // The old destination stays in the entry until a body begins, even if the request fails before that.
-        request.download.withLock { record in
-            record.journal = JournalState(id: unfinished.id, began: unfinished.began, target: target)
+        request.downloadRecord.withLock { record in
+            record.journalState = JournalState(id: unfinished.id, began: unfinished.began, target: target)
         }
         configuration.requestWasCreated?(request)
         return request
     }
 }
 
-/// The record of one download on disk.
-struct JournalEntry: Codable {
-    var version = Self.currentVersion
-    var part: ResumeData
-    var taskDescription: String?
-    var destination: String?
-    var options: Int
-    var began: Date
-    /// Identifies the boot of the system during which the entry was written.
-    var boot: String
-    /// Whether the entry was written after the bytes that it counts.
-    var isVouchedFor: Bool
+/// The identity and the progress of a download's entry in the journal.
+struct JournalState: Sendable {
+    let id: UUID
+    let began: Date
+    private(set) var target: OpenedDownload.Target?
+    /// The written bytes of the segments in the entry.
+    private var written: Int64 = 0
 
-    static let currentVersion = 1
+    /// The bytes between two versions of the entry, and thus the most that is fetched again after a crash.
+    private static let step: Int64 = 4 * 1024 * 1024
 
-    init(_ part: ResumeData, of request: DownloadRequest, _ state: JournalState) {
-        self.part = part
-        taskDescription = request.taskDescription
-        destination = state.target?.url.path(percentEncoded: false)
-        options = state.target?.options.rawValue ?? 0
-        began = state.began
-        boot = Self.currentBoot
-        isVouchedFor = false
+    init(id: UUID = UUID(), began: Date = Date(), target: OpenedDownload.Target? = nil) {
+        self.id = id
+        self.began = began
+        self.target = target
     }
 
-    init?(_ data: Data) {
-        guard let entry = try? JSONDecoder().decode(JournalEntry.self, from: data),
-            entry.version == Self.currentVersion
-        else { return nil }
-        self = entry
+    /// Records a version of the entry that is written when a body begins. A download that has started over has fewer
+    /// bytes than before.
+    mutating func bodyBegins(to target: OpenedDownload.Target?, written: Int64) {
+        self.target = target
+        self.written = written
     }
 
-    var text: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    /// Returns whether the entry is due to be written again with `written` bytes of the segments, and records that it
+    /// is.
+    mutating func isDue(_ written: Int64) -> Bool {
+        guard written - self.written >= Self.step else { return false }
+        self.written = written
+        return true
+    }
+}
+
+// Keeps the journal's entry up to date during the exchanges of a download. The entry is written on file lanes.
+extension DownloadRequest {
+    private var journalFolder: JournalFolder? {
+        context.configuration.downloadJournal?.folder(of: context.configuration.identifier)
     }
 
-    /// Identifies the current boot of the system.
-    static let currentBoot: String =
-        (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8))?
-        .trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown-\(UUID().uuidString)"
+    /// Records the beginning of a body. Removes the entry if the file could not be continued.
+    func journalBeginning(to target: OpenedDownload.Target?) {
+        guard let journal = journalFolder else { return }
+        let (former, part) = downloadRecord.withLock { ($0.journalState, $0.part.growing?.journalData) }
+        var state = former ?? JournalState()
+        // Another download has taken over the entry, so this one gets another.
+        if former != nil, journal.isTaken(state.id, own: part?.file) { state = JournalState(began: state.began) }
+        state.bodyBegins(to: target, written: part?.bytesWritten ?? 0)
+        let current = state
+        downloadRecord.withLock { $0.journalState = current }
+        if let part {
+            journal.write(JournalEntry(part, of: self, current), under: current.id)
+        } else {
+            journal.remove(current.id)
+        }
+    }
+
+    /// Records the progress of segments from time to time. Called on the transport's thread.
+    func journalSegments(_ progress: SegmentProgress, on lane: FileLane) {
+        guard let journal = journalFolder else { return }
+        let isDue = downloadRecord.withLock { $0.journalState?.isDue(progress.current.bytesWritten) ?? false }
+        guard isDue else { return }
+        lane.enqueue { [self] in
+            let (state, part) = downloadRecord.withLock { ($0.journalState, $0.part.growing?.journalData) }
+            guard let state, let part else { return }
+            journal.write(JournalEntry(part, of: self, state), under: state.id)
+        }
+    }
+
+    /// Returns whether the part, and its entry, belong to another download that has continued and kept it while this
+    /// one waited for its retry. Ask while the part is locked.
+    func isContinuedElsewhere(_ part: ResumeData) -> Bool {
+        guard let journal = journalFolder, let state = downloadRecord.withLock({ $0.journalState })
+        else { return false }
+        return journal.isContinued(state.id, part)
+    }
+
+    /// Records the end of the last exchange. A remaining part is left for other requests to continue.
+    func journalEnd() async {
+        guard let journal = journalFolder else { return }
+        let (state, part) = downloadRecord.withLock { (exchange(&$0.journalState, with: nil), $0.part.resumable) }
+        guard let state else { return }
+        await FileLane.next().carryOut { [self] in
+            // Flushing can take seconds, during which another process must not find the part in use. While the part is
+            // locked below, few bytes are left to flush.
+            if let part { try? PartialFile.open(part.file, isFromOutside: false)?.synchronize() }
+            let found = part.map { PartialFile.lock($0.file, isFromOutside: false) } ?? .gone
+            switch found {
+            case .locked(let file):
+                guard let part, !journal.isContinued(state.id, part) else { return }
+                var entry = JournalEntry(part, of: self, state)
+                // Without this a power cut could leave holes in the file, and an entry that counts them as bytes.
+                entry.isVouchedFor = (try? file.synchronize()) != nil
+                journal.write(entry, under: state.id)
+            case .gone:
+                if !journal.isTaken(state.id, own: nil) { journal.remove(state.id) }
+            // Another download continues the part, and its entry, or nothing is known about the file.
+            case .busy, .unknown: break
+            }
+        }
+    }
 }

@@ -4,111 +4,68 @@ internal import Foundation
 
 /// Writes a response's body to a file next to its destination, and moves it there when the response was accepted.
 final class DownloadTaskDelegate: TaskDelegate {
-    private let download: DownloadRequest
-    private let asked: RequestedRange
+    private let request: DownloadRequest
+    private let range: RequestedRange
     private let file: ResponseFile
 
     init(_ request: DownloadRequest) {
-        download = request
-        asked = request.requestedRange(of: request.request)
-        file = ResponseFile(startOver: { request.startOver() })
+        self.request = request
+        range = request.requestedRange(of: request.request)
+        file = ResponseFile(onStartOver: { request.startOver(partIsTaken: $0) })
     }
 
     // MARK: The head
 
     func begin(_ response: LazyResponse, in exchange: Exchange) -> Disposition {
         let head = response.head
-        file.span = ResponseFile.Span(fileLength: head.lengthOfDecodedBody)
-        guard let step = step(after: head, exchange) else {
-            file.becomeUseless()
+        guard let role = range.role(of: head, dividingInto: request.downloadRecord.withLock { $0.segments }) else {
+            file.startOver()
             return .abort(.downloadStartsOver)
         }
-        // The body may still be a part: the user's request has a range, or the part covers the whole file.
-        if case .wholeFile = step, exchange.sent.method != .head { file.span.end = ResumePlan.lengthOfPart(head) }
-        open(step, head, exchange)
+        file.span = ResponseFile.Span(of: role, head, hasBody: exchange.toSend.method != .head)
+        reportStart(of: role, exchange)
+        open(role, head, exchange)
         return .pause
     }
 
-    /// Decides how the body is used. Returns `nil` if the download has to start over.
-    private func step(after head: ResponseHead, _ exchange: Exchange) -> DownloadStep? {
-        switch asked {
-        case .wholeFile: return .wholeFile
-        case .rest(let part): return step(after: head, continuing: part, exchange)
-        case .probe:
-            switch SegmentPlan.decision(forProbe: head) {
-            case .divide(let validator, let have, let total):
-                let count = download.download.withLock { $0.segments }
-                return segment(
-                    0, SegmentPlan(validator: validator, total: total, have: have, count: count), nil, exchange)
-            case .wholeFile: return .wholeFile
-            case .startOver: return nil
-            case .errorPage: return .errorPage
-            }
-        case .segment(let index, let part, let plan):
-            switch plan.decision(for: head, segment: index) {
-            case .write: return segment(index, plan, part, exchange)
-            case .startOver: return nil
-            case .errorPage: return .errorPage
-            }
-        }
-    }
-
-    private func step(
-        after head: ResponseHead,
-        continuing part: ResumeData,
-        _ exchange: Exchange
-    ) -> DownloadStep? {
-        let plan = ResumePlan(part)
-        switch plan.decision(for: head) {
-        case .append(let total):
-            continues(at: plan.offset, upTo: total, of: total, exchange)
-            emitResume(at: plan.offset, of: total, exchange)
-            return .rest(of: part, at: plan.offset)
-        case .wholeFile: return .wholeFile
+    /// Reports the bytes that were on disk before the body.
+    private func reportStart(of role: BodyRole, _ exchange: Exchange) {
+        let start = TransferCount(completed: file.span.position, total: file.span.fileLength)
+        switch role {
+        case .wholeFile, .errorPage: break
+        case .rest:
+            exchange.continues(start)
+            emitResume(at: start, exchange)
         case .alreadyComplete:
             // Nothing was left to download. Users see the status that the rest of the file would have had.
             exchange.state.withLock { $0.showResponse(as: 206) }
-            continues(at: part.bytesWritten, upTo: nil, of: part.bytesWritten, exchange)
-            return .alreadyComplete(part)
-        case .startOver: return nil
-        case .errorPage: return .errorPage
+            exchange.continues(start)
+        case .segment(_, let progress, let part):
+            // Users see the progress of the whole file. The position says nothing about the other segments.
+            exchange.continues(progress.count)
+            if part != nil { emitResume(at: progress.count, exchange) }
         }
     }
 
-    private func segment(
-        _ index: Int,
-        _ plan: SegmentPlan,
-        _ part: ResumeData?,
-        _ exchange: Exchange
-    ) -> DownloadStep {
-        // The position in the file says nothing about the other segments; users see the progress of the whole file.
-        let segment = plan.segments.isEmpty ? nil : plan.segments[index]
-        continues(at: segment?.position ?? 0, upTo: segment?.end, of: plan.total, exchange)
-        exchange.continues(TransferCount(completed: plan.bytesWritten, total: plan.total))
-        if part != nil { emitResume(at: plan.bytesWritten, of: plan.total, exchange) }
-        return .segment(index, SegmentProgress(plan), of: part)
-    }
-
-    /// Sets the position at which the body continues the file, and reports it as progress.
-    private func continues(at position: Int64, upTo end: Int64?, of total: Int64, _ exchange: Exchange) {
-        file.span = ResponseFile.Span(position: position, end: end, fileLength: total)
-        exchange.continues(TransferCount(completed: position, total: total))
-    }
-
-    private func open(_ step: DownloadStep, _ head: ResponseHead, _ exchange: Exchange) {
+    private func open(_ role: BodyRole, _ head: ResponseHead, _ exchange: Exchange) {
         let (control, shown) = exchange.state.withLock { ($0.relay.control, $0.response) }
         guard let response = shown else { return }
         let opening = DownloadOpening(
-            step: step,
+            role: role,
             response: response,
-            destination: download.downloadDestination(unless: download.destination),
-            checksums: download.download.withLock { $0.checksums },
-            isCancelled: { [download] in download.isCancelled }
+            destination: request.downloadDestination(orElse: request.destination),
+            checksums: request.downloadRecord.withLock { $0.checksums },
+            isCancelled: { [request] in request.isCancelled }
         )
         let total = file.span.fileLength
-        file.open(by: opening, resuming: control) { [download] opened in
-            download.recordFile(of: step, head, total: total, in: opened.file.url)
-            download.journalBeginning(to: opened.target)
+        file.open(by: opening, resuming: control) { [request] opened in
+            let old = request.downloadRecord.withLock { record in
+                record.part.begin(
+                    role, head, total: total >= 0 ? total : nil, in: opened.file.url, of: record.described)
+            }
+            old?.removeFile()
+            // An error page leaves the part as it is, and its entry in the journal.
+            if !opened.isErrorPage { request.journalBeginning(to: opened.target) }
         }
     }
 
@@ -118,12 +75,12 @@ final class DownloadTaskDelegate: TaskDelegate {
 
     func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?, in exchange: Exchange) -> Disposition {
         file.receive(bytes) { opened, span in
-            switch opened.step {
+            switch opened.role {
             case .segment(let index, let progress, _):
-                exchange.received(progress.wrote(bytes.count, inSegment: index))
-                download.journalSegments(progress, on: file.lane)
+                exchange.updateReceived(to: progress.wrote(bytes.count, inSegment: index))
+                request.journalSegments(progress, on: file.lane)
             case .wholeFile, .rest, .errorPage, .alreadyComplete:
-                exchange.received(TransferCount(completed: span.position, total: span.fileLength))
+                exchange.updateReceived(to: TransferCount(completed: span.position, total: span.fileLength))
             }
             emitWritten(Int64(bytes.count), span, exchange)
         }
@@ -134,39 +91,51 @@ final class DownloadTaskDelegate: TaskDelegate {
     func close(_ error: CurlewError?, of exchange: Exchange) async -> CollectedBody {
         // The file may still be about to be opened.
         await file.lane.barrier()
-        let download = download
         switch file.phase {
         case .unopened, .opening: return CollectedBody(error: error)
         case .failed(let failure): return CollectedBody(error: error ?? failure)
-        case .useless:
+        case .startsOver:
             return CollectedBody(error: error ?? .downloadStartsOver, startsOver: true)
-        case .open(let opened):
-            let span = file.span
-            var ending = error ?? shortage(opened, span)
-            if ending == nil { ending = await fetchOtherSegments(opened, exchange) }
-            guard let ending else { return complete(opened, exchange) }
-            let failure = download.isCancelled ? download.cancellation : ending
-            if case .segment(_, let progress, _) = opened.step, progress.isOutdated {
-                await file.lane.carryOut { download.end(opened, .startsOver) }
-                return CollectedBody(error: failure, startsOver: true)
-            }
-            await file.lane.carryOut { download.end(opened, .failed(failure, received: span.position)) }
-            return CollectedBody(error: failure)
+        case .open(let opened): return await collect(opened, after: error, of: exchange)
         }
     }
 
-    private func complete(_ opened: OpenedDownload, _ exchange: Exchange) -> CollectedBody {
+    /// Fetches the rest of the file. If bytes are missing in the end, ends the file.
+    private func collect(
+        _ opened: OpenedDownload,
+        after error: CurlewError?,
+        of exchange: Exchange
+    ) async -> CollectedBody {
+        let span = file.span
+        var cause = error
+        if cause == nil { cause = await fetchRest(opened, span, exchange) }
+        guard let cause else { return complete(opened, exchange, received: span.position) }
+        let failure = request.isCancelled ? request.cancellation : cause
+        let startsOver = if case .segment(_, let progress, _) = opened.role { progress.isOutdated } else { false }
+        let end: FileEnd = startsOver ? .startsOver : .failed(failure, received: span.position)
+        await file.lane.carryOut { [request] in request.endFile(opened, by: end) }
+        return CollectedBody(error: failure, startsOver: startsOver)
+    }
+
+    private func complete(_ opened: OpenedDownload, _ exchange: Exchange, received: Int64) -> CollectedBody {
         var collected = CollectedBody(body: .file(opened.file.url))
         // The file was complete before, so the error page is not validated.
-        if case .alreadyComplete = opened.step { collected.verdict = .accepted }
-        collected.file = CompleteDownload(request: download, opened: opened, lane: file.lane, exchange: exchange)
+        if case .alreadyComplete = opened.role { collected.verdict = .accepted }
+        collected.file = CompleteDownload(
+            request: request, opened: opened, received: received, lane: file.lane, exchange: exchange)
         return collected
     }
 
-    private func fetchOtherSegments(_ opened: OpenedDownload, _ exchange: Exchange) async -> CurlewError? {
-        guard case .segment(_, let progress, _) = opened.step, !progress.current.isComplete else { return nil }
+    /// Fetches the bytes of the file that the body has not contained. Returns an error if some are missing in the end.
+    private func fetchRest(
+        _ opened: OpenedDownload,
+        _ span: ResponseFile.Span,
+        _ exchange: Exchange
+    ) async -> CurlewError? {
+        guard case .segment(_, let progress, _) = opened.role else { return span.shortage }
+        guard !progress.current.isComplete else { return nil }
         return await SegmentedTransfer(
-            request: download,
+            request: request,
             exchange: exchange,
             opened: opened,
             progress: progress,
@@ -174,20 +143,14 @@ final class DownloadTaskDelegate: TaskDelegate {
         ).run()
     }
 
-    private func shortage(_ opened: OpenedDownload, _ span: ResponseFile.Span) -> CurlewError? {
-        // The missing bytes of a segment are fetched with the other segments.
-        if case .segment = opened.step { return nil }
-        return span.shortage
-    }
-
     // MARK: Events
 
     private func emitWritten(_ count: Int64, _ span: ResponseFile.Span, _ exchange: Exchange) {
         guard let events = exchange.events else { return }
-        let (task, download) = (exchange.task, download)
+        let (task, request) = (exchange.id, request)
         events.emitPiece {
             $0.request(
-                download,
+                request,
                 task: task,
                 didWriteData: count,
                 totalBytesWritten: span.position,
@@ -196,12 +159,46 @@ final class DownloadTaskDelegate: TaskDelegate {
         }
     }
 
-    private func emitResume(at offset: Int64, of total: Int64, _ exchange: Exchange) {
+    private func emitResume(at start: TransferCount, _ exchange: Exchange) {
         guard let events = exchange.events else { return }
-        let (task, download) = (exchange.task, download)
+        let (task, request) = (exchange.id, request)
         events.emitExchange {
-            $0.request(download, task: task, didResumeAtOffset: offset, expectedTotalBytes: total)
+            $0.request(request, task: task, didResumeAtOffset: start.completed, expectedTotalBytes: start.total)
         }
+    }
+}
+
+/// A download whose bytes have all arrived, under its temporary name.
+struct CompleteDownload: UnplacedFile {
+    let request: DownloadRequest
+    let opened: OpenedDownload
+    /// The number of bytes in the file, including those of earlier exchanges. Segments count their bytes themselves.
+    let received: Int64
+    let lane: FileLane
+    let exchange: Exchange
+
+    func place(ifAccepted isAccepted: Bool) async throws(CurlewError) -> ReceivedBody {
+        let (request, opened) = (request, opened)
+        guard isAccepted else {
+            // A cancellation says nothing about the bytes, which the user may want to keep.
+            let end: FileEnd = request.isCancelled ? .failed(request.cancellation, received: received) : .rejected
+            await lane.carryOut { request.endFile(opened, by: end) }
+            return .none
+        }
+        do throws(CurlewError) {
+            let url = try await lane.run { () throws(CurlewError) -> URL in try request.place(opened) }
+            emit(.success(url))
+            return .file(url)
+        } catch {
+            emit(.failure(error))
+            throw error
+        }
+    }
+
+    private func emit(_ result: Result<URL, CurlewError>) {
+        guard let events = exchange.events else { return }
+        let (task, request) = (exchange.id, request)
+        events.emit { $0.request(request, didFinishDownloading: result, of: task) }
     }
 }
 
@@ -216,9 +213,9 @@ final class FileTaskDelegate: TaskDelegate, UnplacedFile {
     init(for request: DataRequest, _ response: LazyResponse) {
         self.request = request
         opening = DownloadOpening(
-            step: .wholeFile,
+            role: .wholeFile,
             response: response,
-            destination: request.downloadDestination(unless: nil),
+            destination: request.downloadDestination(orElse: nil),
             checksums: [],
             isCancelled: { request.isCancelled }
         )
@@ -240,7 +237,7 @@ final class FileTaskDelegate: TaskDelegate, UnplacedFile {
         // The file may still be about to be opened.
         await file.lane.barrier()
         switch file.phase {
-        case .unopened, .opening, .useless: return CollectedBody(error: error, file: self)
+        case .unopened, .opening, .startsOver: return CollectedBody(error: error, file: self)
         case .failed(let failure): return CollectedBody(error: error ?? failure, file: self)
         case .open(let opened):
             guard let error else { return CollectedBody(body: .file(opened.file.url), file: self) }

@@ -2,73 +2,27 @@ internal import CurlewCore
 internal import Foundation
 internal import Glibc
 
-extension TemporaryFile {
-    /// Opens the file of an earlier download and cuts it to its first `size` bytes.
-    ///
-    /// Returns `nil`, and leaves the file as it was, if the file is shorter, was not created by a download, or is being
-    /// written by another one.
-    static func reopen(_ path: String, keeping size: Int64) -> TemporaryFile? {
-        guard let file = try? PartialFile.open(path, isFromOutside: false),
-            // Another download may have finished the file, and moved it, before it released the lock.
-            file.lockForWriting(), file.isInPlace(),
-            let status = try? file.status(), Int64(status.st_size) >= size,
-            // Bytes after `size` are not covered by the resume data.
-            (try? file.truncate(to: size)) != nil
-        else { return nil }
-        return TemporaryFile(file)
-    }
-}
-
-extension ResumeData {
-    /// Removes the file, unless another download writes to it or it cannot be opened. Blocks.
-    ///
-    /// `forget` is called before a removal, and also if the file is gone or is not a download's. Until it returns, no
-    /// other download can continue the file.
-    func removeFile(forgetting forget: () -> Void = {}) {
-        switch PartialFile.find(self.file, isFromOutside: false) {
-        case .found(let file):
-            guard file.lockForWriting() else { return }
-            forget()
-            if file.isInPlace() { TemporaryFile(file).discard() }
-        case .gone: forget()
-        case .unknown: break
-        }
-    }
-}
-
-/// The state of the file that resume data names. The path is untrusted input and must not give access to any other
-/// file.
+/// The file of a part, as it is found on disk. The path comes from resume data: it is untrusted input and must not give
+/// access to any other file.
 enum PartialFile {
-    case there(size: Int64)
+    /// It is there. Until the file is released, no other download can continue it.
+    case locked(OpenFile)
+    /// Another download writes to it.
     case busy
+    /// There is none, or it is not a download's.
     case gone
     /// It could not be opened, for instance because the process has too many open files.
-    case unknown
+    case unknown(CurlewError)
 
-    static func look(at part: ResumeData) -> PartialFile {
-        switch find(part.file, isFromOutside: true) {
-        case .found(let file):
-            guard file.lockForWriting() else { return .busy }
-            guard file.isInPlace(), let status = try? file.status() else { return .gone }
-            return .there(size: Int64(status.st_size))
-        case .gone: return .gone
-        case .unknown: return .unknown
-        }
-    }
-
-    fileprivate enum Search {
-        case found(OpenFile)
-        /// There is none, or it is not a download's.
-        case gone
-        case unknown
-    }
-
-    fileprivate static func find(_ path: String, isFromOutside: Bool) -> Search {
+    /// Locks the file at `path`. Blocks.
+    static func lock(_ path: String, isFromOutside: Bool) -> PartialFile {
         do throws(CurlewError) {
             guard let file = try open(path, isFromOutside: isFromOutside) else { return .gone }
-            return .found(file)
+            guard file.lockForWriting() else { return .busy }
+            // Another download may have finished the file, and moved it, before it released the lock.
+            return file.isInPlace() ? .locked(file) : .gone
         } catch {
-            return error.code == .resumeRejected && error.native == nil ? .gone : .unknown
+            return error.isForeignPart ? .gone : .unknown(error)
         }
     }
 
@@ -116,4 +70,55 @@ enum PartialFile {
             reason: "the resume data names a file that is not a download's, \(path): \(reason)"
         )
     }
+}
+
+/// Thrown if the file of an earlier exchange cannot be continued, because it is missing, too short or in use. The
+/// download then starts over.
+struct PartIsGone: Error, Equatable {
+    /// Whether another download writes to the file, and may still need it.
+    let isTaken: Bool
+}
+
+extension TemporaryFile {
+    /// Opens the file of an earlier download and cuts it to its first `size` bytes.
+    ///
+    /// Throws `PartIsGone`, and leaves the file as it was, if the file is shorter, was not created by a download, or is
+    /// being written by another one. Throws a `CurlewError` if the system refuses to open the file, which may be
+    /// intact.
+    static func reopen(_ path: String, keeping size: Int64) throws -> TemporaryFile {
+        switch PartialFile.lock(path, isFromOutside: false) {
+        case .locked(let file):
+            guard let status = try? file.status(), Int64(status.st_size) >= size,
+                // Bytes after `size` are not covered by the resume data.
+                (try? file.truncate(to: size)) != nil
+            else { throw PartIsGone(isTaken: false) }
+            return TemporaryFile(file)
+        case .busy: throw PartIsGone(isTaken: true)
+        case .gone: throw PartIsGone(isTaken: false)
+        case .unknown(let error): throw error
+        }
+    }
+}
+
+extension ResumeData {
+    /// Removes the file, unless another download writes to it or it cannot be opened. Blocks.
+    ///
+    /// `isNeeded` is asked before a removal. `forget` is called before a removal, and also if the file is gone or is
+    /// not a download's. Until they return, no other download can continue the file.
+    func removeFile(forgetting forget: () -> Void = {}, unless isNeeded: () -> Bool = { false }) {
+        switch PartialFile.lock(file, isFromOutside: false) {
+        case .locked(let file):
+            if isNeeded() { return }
+            forget()
+            TemporaryFile(file).discard()
+        case .gone: forget()
+        case .busy, .unknown: break
+        }
+    }
+}
+
+extension CurlewError {
+    /// Whether `PartialFile.open` refused the file because no download has left it. False if the system refused to open
+    /// it.
+    var isForeignPart: Bool { code == .resumeRejected && native == nil }
 }

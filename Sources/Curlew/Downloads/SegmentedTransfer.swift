@@ -13,7 +13,7 @@ extension DownloadRequest {
     /// retries concern the whole file.
     @discardableResult
     public func segments(_ count: Int) -> Self {
-        download.withLock { $0.segments = max(1, count) }
+        downloadRecord.withLock { $0.segments = max(1, count) }
         return self
     }
 }
@@ -33,12 +33,12 @@ struct SegmentedTransfer: Sendable {
     let lane: FileLane
 
     /// A response with fewer bytes counts as short, unless it completes its segment.
-    private static let shortAnswer: Int64 = 64 * 1024
-    private static let maximumShortAnswers = 8
+    private static let shortResponse: Int64 = 64 * 1024
+    private static let maximumShortResponses = 8
 
     /// Returns the first error; `nil` if the file is complete.
     func run() async -> CurlewError? {
-        let controls = TransferControls()
+        let controls = CombinedControl()
         exchange.continueUnder(controls)
         let indices = progress.current.segments.indices
         return await withTaskGroup(of: CurlewError?.self) { group in
@@ -55,30 +55,30 @@ struct SegmentedTransfer: Sendable {
         }
     }
 
-    private func fetch(segment index: Int, _ controls: TransferControls) async -> CurlewError? {
+    private func fetch(segment index: Int, _ controls: CombinedControl) async -> CurlewError? {
         // A server may send less than it was asked for. Without a limit, responses of one byte each would cause as many
         // requests as the file has bytes.
-        var shortAnswers = 0
+        var shortResponses = 0
         while let fields = progress.current.headers(forSegment: index) {
-            var part = exchange.sent
+            var part = exchange.toSend
             for field in fields { part.headers.add(field) }
             part.options.decodesContent = false
             exchange.budget.apply(
-                to: &part, describedBy: exchange.outgoing.transfer, in: exchange.request.context)
+                to: &part, describedBy: exchange.outgoing.transferRequest, in: exchange.request.context)
             let before = progress.current.segments[index].written
             let sink = SegmentSink(self, index: index, controls)
             do throws(CurlewError) {
-                _ = try await exchange.perform(part, over: exchange.session.transport, to: sink)
+                _ = try await exchange.sendIntercepted(part, over: exchange.session.transport, to: sink)
             } catch {
                 return error
             }
             let segment = progress.current.segments[index]
             if segment.isComplete { return nil }
-            if segment.written - before < Self.shortAnswer { shortAnswers += 1 }
+            if segment.written - before < Self.shortResponse { shortResponses += 1 }
             guard segment.written > before else {
                 return CurlewError(.truncated, phase: .receive, reason: "the server sent an empty part of the file")
             }
-            guard shortAnswers < Self.maximumShortAnswers else {
+            guard shortResponses < Self.maximumShortResponses else {
                 return CurlewError(
                     .truncated, phase: .receive, reason: "the server sent less than was asked for, again and again")
             }
@@ -91,9 +91,9 @@ struct SegmentedTransfer: Sendable {
 private final class SegmentSink: TransferSink {
     private let transfer: SegmentedTransfer
     private let index: Int
-    private let controls: TransferControls
+    private let controls: CombinedControl
 
-    init(_ transfer: SegmentedTransfer, index: Int, _ controls: TransferControls) {
+    init(_ transfer: SegmentedTransfer, index: Int, _ controls: CombinedControl) {
         self.transfer = transfer
         self.index = index
         self.controls = controls
@@ -127,7 +127,7 @@ private final class SegmentSink: TransferSink {
         do throws(CurlewError) { try transfer.opened.file.write(body, at: segment.position) } catch {
             return .abort(error)
         }
-        transfer.exchange.received(transfer.progress.wrote(body.count, inSegment: index))
+        transfer.exchange.updateReceived(to: transfer.progress.wrote(body.count, inSegment: index))
         transfer.request.journalSegments(transfer.progress, on: transfer.lane)
         return .proceed
     }
@@ -138,6 +138,8 @@ final class SegmentProgress: Sendable {
     private struct State {
         var plan: SegmentPlan
         var isOutdated = false
+
+        var count: TransferCount { TransferCount(completed: plan.bytesWritten, total: plan.total) }
     }
 
     private let state: Lock<State>
@@ -151,11 +153,14 @@ final class SegmentProgress: Sendable {
 
     func setOutdated() { state.withLock { $0.isOutdated = true } }
 
+    /// The count of the whole file.
+    var count: TransferCount { state.withLock { $0.count } }
+
     /// Counts bytes of a segment. Returns the count of the whole file.
     func wrote(_ count: Int, inSegment index: Int) -> TransferCount {
         state.withLock { state in
             state.plan.wrote(Int64(count), inSegment: index)
-            return TransferCount(completed: state.plan.bytesWritten, total: state.plan.total)
+            return state.count
         }
     }
 }

@@ -2,6 +2,8 @@ internal import Foundation
 
 /// A value that is being encoded into a form. A class, because a container fills the node after its parent has stored
 /// it.
+///
+///     value ── FormNodeEncoder ──▶ a tree of FormNodes ── FormWriter ──▶ a%5Bb%5D=1&c=2
 final class FormNode {
     enum Content {
         case empty
@@ -18,11 +20,11 @@ final class FormNode {
     /// The members of an object, in the order in which their keys were first encoded.
     struct Members {
         private(set) var list: [Member] = []
-        /// The index of each key in `list`. Empty while there are fewer than `few` members, which are searched one by
-        /// one.
+        /// The index of each key in `list`. Empty while there are fewer than `linearSearchLimit` members, which are
+        /// searched one by one.
         private var places: [String: Int] = [:]
 
-        private static let few = 16
+        private static let linearSearchLimit = 16
 
         /// Returns the node of a key. An existing key keeps its node, so that a container that is opened twice fills
         /// one node.
@@ -30,14 +32,14 @@ final class FormNode {
             if let place = place(of: key) { return list[place].node }
             let node = FormNode()
             list.append(Member(key: key, node: node))
-            if list.count >= Self.few {
+            if list.count >= Self.linearSearchLimit {
                 for place in places.count..<list.count { places[list[place].key] = place }
             }
             return node
         }
 
         private func place(of key: String) -> Int? {
-            list.count < Self.few ? list.firstIndex { $0.key == key } : places[key]
+            list.count < Self.linearSearchLimit ? list.firstIndex { $0.key == key } : places[key]
         }
     }
 
@@ -97,7 +99,7 @@ final class FormNode {
         if let text = try text(of: value, options: options) {
             content = .text(text)
         } else {
-            try value.encode(to: FormEncoding(node: self, options: options, codingPath: codingPath))
+            try value.encode(to: FormNodeEncoder(node: self, options: options, codingPath: codingPath))
         }
     }
 
@@ -182,7 +184,7 @@ struct FormWriter {
 }
 
 /// The `Encoder` that fills one node.
-struct FormEncoding: Encoder {
+struct FormNodeEncoder: Encoder {
     let node: FormNode
     let options: FormValueOptions
     let codingPath: [any CodingKey]
@@ -190,30 +192,30 @@ struct FormEncoding: Encoder {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         node.becomeObject()
-        return KeyedEncodingContainer(FormKeyedContainer<Key>(encoding: self))
+        return KeyedEncodingContainer(FormKeyedContainer<Key>(encoder: self))
     }
 
     /// The node becomes an array only with its first element, so that a value that it already has stays until then.
-    func unkeyedContainer() -> any UnkeyedEncodingContainer { FormUnkeyedContainer(encoding: self) }
+    func unkeyedContainer() -> any UnkeyedEncodingContainer { FormUnkeyedContainer(encoder: self) }
 
-    func singleValueContainer() -> any SingleValueEncodingContainer { FormSingleValueContainer(encoding: self) }
+    func singleValueContainer() -> any SingleValueEncodingContainer { FormSingleValueContainer(encoder: self) }
 
-    func nested(_ node: FormNode, _ key: any CodingKey) -> FormEncoding {
-        FormEncoding(node: node, options: options, codingPath: codingPath + [key])
+    func nested(_ node: FormNode, _ key: any CodingKey) -> FormNodeEncoder {
+        FormNodeEncoder(node: node, options: options, codingPath: codingPath + [key])
     }
 }
 
 private struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    let encoding: FormEncoding
-    var codingPath: [any CodingKey] { encoding.codingPath }
+    let encoder: FormNodeEncoder
+    var codingPath: [any CodingKey] { encoder.codingPath }
 
-    private func member(_ key: Key) -> FormEncoding { encoding.nested(encoding.node.member(key.stringValue), key) }
+    private func member(_ key: Key) -> FormNodeEncoder { encoder.nested(encoder.node.member(key.stringValue), key) }
 
-    mutating func encodeNil(forKey key: Key) throws { member(key).node.encodeNil(encoding.options) }
+    mutating func encodeNil(forKey key: Key) throws { member(key).node.encodeNil(encoder.options) }
 
     mutating func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
         let member = member(key)
-        try member.node.replace(with: value, options: encoding.options, codingPath: member.codingPath)
+        try member.node.replace(with: value, options: encoder.options, codingPath: member.codingPath)
     }
 
     mutating func nestedContainer<NestedKey: CodingKey>(
@@ -228,7 +230,7 @@ private struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
     }
 
     /// Encodes the parent's members among the child's, because forms have no key `super`.
-    mutating func superEncoder() -> any Encoder { encoding }
+    mutating func superEncoder() -> any Encoder { encoder }
 
     mutating func superEncoder(forKey key: Key) -> any Encoder { member(key) }
 
@@ -258,23 +260,23 @@ private struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
 }
 
 private struct FormUnkeyedContainer: UnkeyedEncodingContainer {
-    let encoding: FormEncoding
-    var codingPath: [any CodingKey] { encoding.codingPath }
-    var count: Int { encoding.node.elementCount }
+    let encoder: FormNodeEncoder
+    var codingPath: [any CodingKey] { encoder.codingPath }
+    var count: Int { encoder.node.elementCount }
 
-    init(encoding: FormEncoding) { self.encoding = encoding }
+    init(encoder: FormNodeEncoder) { self.encoder = encoder }
 
-    private mutating func element() -> FormEncoding {
-        encoding.node.becomeArray()
+    private mutating func element() -> FormNodeEncoder {
+        encoder.node.becomeArray()
         let index = FormIndex(count)
-        return encoding.nested(encoding.node.element(), index)
+        return encoder.nested(encoder.node.element(), index)
     }
 
-    mutating func encodeNil() throws { element().node.encodeNil(encoding.options) }
+    mutating func encodeNil() throws { element().node.encodeNil(encoder.options) }
 
     mutating func encode<T: Encodable>(_ value: T) throws {
         let element = element()
-        try element.node.encode(value, options: encoding.options, codingPath: element.codingPath)
+        try element.node.encode(value, options: encoder.options, codingPath: element.codingPath)
     }
 
     mutating func nestedContainer<NestedKey: CodingKey>(
@@ -286,17 +288,17 @@ private struct FormUnkeyedContainer: UnkeyedEncodingContainer {
     mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { element().unkeyedContainer() }
 
     /// Encodes the parent in place of the array, as a keyed container does, unless the array already has elements.
-    mutating func superEncoder() -> any Encoder { count == 0 ? encoding : element() }
+    mutating func superEncoder() -> any Encoder { count == 0 ? encoder : element() }
 }
 
 private struct FormSingleValueContainer: SingleValueEncodingContainer {
-    let encoding: FormEncoding
-    var codingPath: [any CodingKey] { encoding.codingPath }
+    let encoder: FormNodeEncoder
+    var codingPath: [any CodingKey] { encoder.codingPath }
 
-    mutating func encodeNil() throws { encoding.node.encodeNil(encoding.options) }
+    mutating func encodeNil() throws { encoder.node.encodeNil(encoder.options) }
 
     mutating func encode<T: Encodable>(_ value: T) throws {
-        try encoding.node.encode(value, options: encoding.options, codingPath: codingPath)
+        try encoder.node.encode(value, options: encoder.options, codingPath: codingPath)
     }
 }
 

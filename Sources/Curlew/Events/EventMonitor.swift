@@ -222,10 +222,6 @@ extension EventMonitor {
 
     public func request(_ request: Request, task: TaskIdentifier, didReceive head: ResponseHead, from url: URL) {}
     public func request(
-        _ request: Request, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
-        fileURL: URL?, withResult result: Request.ValidationResult
-    ) {}
-    public func request(
         _ request: DownloadRequest, task: TaskIdentifier, didResumeAtOffset fileOffset: Int64,
         expectedTotalBytes: Int64
     ) {}
@@ -265,6 +261,10 @@ extension EventMonitor {
         using serializer: (any Sendable)?
     ) { self.request(request, didParseResponse: response) }
 
+    public func request(
+        _ request: Request, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
+        fileURL: URL?, withResult result: Request.ValidationResult
+    ) {}
     public func request<Value: Sendable>(
         _ request: DataStreamRequest, didParseStream result: Result<Value, CurlewError>
     ) {}

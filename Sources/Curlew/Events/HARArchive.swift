@@ -2,58 +2,6 @@ internal import CurlewCore
 internal import Foundation
 internal import FoundationNetworking
 
-/// One exchange while it is being recorded.
-struct HARExchange: Sendable {
-    let request: RequestKey
-    /// The request as sent. Its body is truncated to the recorder's limit, like that of the response.
-    let sent: URLRequest
-    let sentBodySize: Int
-    /// The lower-case names of the fields that the session's configuration calls sensitive.
-    let sensitiveHeaders: Set<String>
-    let started: Date
-    var answer: Answer?
-    var body = Data()
-    var bodySize = 0
-    var metrics: TransferMetrics?
-    var redirectURL = ""
-    var failure: String?
-
-    init(
-        request: RequestKey,
-        sent: URLRequest,
-        maximumBodySize: Int,
-        sensitiveHeaders: Set<String>,
-        started: Date
-    ) {
-        var kept = sent
-        sentBodySize = sent.httpBody?.count ?? 0
-        // A copy, because a slice would keep the whole body in memory.
-        if sentBodySize > maximumBodySize {
-            kept.httpBody = sent.httpBody.map { Data(Array($0.prefix(maximumBodySize))) }
-        }
-        self.request = request
-        self.sent = kept
-        self.sensitiveHeaders = sensitiveHeaders
-        self.started = started
-    }
-
-    struct Answer: Sendable {
-        let status: Int
-        /// The server's reason phrase. HTTP/2 and HTTP/3 have none, so there it is Foundation's text for the status.
-        let statusText: String
-        let headers: [HTTPHeader]
-        /// The `Content-Type`. If the response has none, it is empty, and the redaction infers the type from the body.
-        let mimeType: String
-
-        init(_ head: ResponseHead) {
-            status = head.status
-            statusText = head.reason.isEmpty ? HTTPURLResponse.localizedString(forStatusCode: head.status) : head.reason
-            headers = Array(head.headers).sorted { $0.name < $1.name }
-            mimeType = head.headers.value(for: "Content-Type") ?? ""
-        }
-    }
-}
-
 /// An HTTP Archive (HAR 1.2), with the members that an HTTP client can fill in. A time of -1 means that it does not
 /// apply.
 struct HARArchive: Encodable {
@@ -124,7 +72,7 @@ struct HARArchive: Encodable {
     }
 
     struct Timings: Encodable {
-        let blocked: Double = -1
+        let blocked: Double
         let dns: Double
         let connect: Double
         let ssl: Double
@@ -152,48 +100,60 @@ extension HARArchive.Entry {
         time = max(0, metrics?.duration ?? 0) * 1000
         timings = HARArchive.Timings(metrics)
         serverIPAddress = metrics?.remoteAddress.map(Self.host)
-        comment = exchange.failure
+        let comments = [exchange.failure, metrics?.hedge.map(Self.comment)].compactMap(\.self)
+        comment = comments.isEmpty ? nil : comments.joined(separator: "; ")
         let version = metrics?.httpVersion?.rawValue ?? "HTTP/1.1"
+        let redaction = HARRedaction(showsCredentials: showsCredentials, sensitiveHeaders: exchange.sensitiveHeaders)
+        request = HARArchive.Sent(exchange, httpVersion: version, redaction)
+        response = HARArchive.Received(exchange, httpVersion: version, redaction)
+    }
 
-        let shown = HARRedaction(showsCredentials: showsCredentials, sensitiveHeaders: exchange.sensitiveHeaders)
-        let body = exchange.sent.httpBody
-        let type = exchange.sent.value(forHTTPHeaderField: "Content-Type") ?? ""
-        let url = exchange.sent.url?.absoluteString ?? ""
-        request = HARArchive.Sent(
-            method: exchange.sent.httpMethod ?? "GET",
-            url: shown.url(url),
-            httpVersion: version,
-            headers: shown.fields(Array(exchange.sent.headers).sorted { $0.name < $1.name }),
-            queryString: (URLComponents(string: shown.url(url))?.queryItems ?? []).map {
-                HARArchive.Pair(name: $0.name, value: $0.value ?? "")
-            },
-            postData: body.map {
-                HARArchive.Posted(mimeType: type, text: shown.body(String(decoding: $0, as: UTF8.self), type: type))
-            },
-            bodySize: exchange.sentBodySize
-        )
-        let content = shown.content(exchange.body, type: exchange.answer?.mimeType ?? "")
-        response = HARArchive.Received(
-            status: exchange.answer?.status ?? 0,
-            statusText: exchange.answer?.statusText ?? "",
-            httpVersion: version,
-            headers: shown.fields(exchange.answer?.headers ?? []),
-            content: HARArchive.Content(
-                size: exchange.bodySize,
-                mimeType: exchange.answer.map { $0.mimeType.isEmpty ? "application/octet-stream" : $0.mimeType }
-                    ?? "x-unknown",
-                text: content?.text,
-                encoding: content?.encoding
-            ),
-            redirectURL: shown.url(exchange.redirectURL),
-            bodySize: exchange.metrics.map { Int($0.bytesReceived) } ?? -1
-        )
+    private static func comment(_ hedge: Hedge) -> String {
+        "hedged: a second copy was sent after \(Int(hedge.delay / .milliseconds(1))) ms"
+            + (hedge.hasWon ? ", and its response was used" : "")
     }
 
     /// The host in `address:port`, without the brackets of IPv6.
     private static func host(_ address: String) -> String {
         let host = address.lastIndex(of: ":").map { String(address[..<$0]) } ?? address
         return host.trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
+    }
+}
+
+extension HARArchive.Sent {
+    fileprivate init(_ exchange: HARExchange, httpVersion: String, _ redaction: HARRedaction) {
+        let sent = exchange.sent
+        let type = sent.value(forHTTPHeaderField: "Content-Type") ?? ""
+        method = sent.httpMethod ?? "GET"
+        url = redaction.url(sent.url?.absoluteString ?? "")
+        self.httpVersion = httpVersion
+        headers = redaction.fields(Array(sent.headers).sorted { $0.name < $1.name })
+        queryString = (URLComponents(string: url)?.queryItems ?? []).map {
+            HARArchive.Pair(name: $0.name, value: $0.value ?? "")
+        }
+        postData = sent.httpBody.map {
+            HARArchive.Posted(mimeType: type, text: redaction.body(String(decoding: $0, as: UTF8.self), type: type))
+        }
+        bodySize = exchange.sentBodySize
+    }
+}
+
+extension HARArchive.Received {
+    fileprivate init(_ exchange: HARExchange, httpVersion: String, _ redaction: HARRedaction) {
+        let head = exchange.response
+        let shown = redaction.content(exchange.body, type: head?.mimeType ?? "")
+        status = head?.status ?? 0
+        statusText = head?.statusText ?? ""
+        self.httpVersion = httpVersion
+        headers = redaction.fields(head?.headers ?? [])
+        content = HARArchive.Content(
+            size: exchange.bodySize,
+            mimeType: head.map { $0.mimeType.isEmpty ? "application/octet-stream" : $0.mimeType } ?? "x-unknown",
+            text: shown?.text,
+            encoding: shown?.encoding
+        )
+        redirectURL = redaction.url(exchange.redirectURL)
+        bodySize = exchange.metrics.map { Int($0.bytesReceived) } ?? -1
     }
 }
 
@@ -239,10 +199,14 @@ extension HARArchive.Timings {
         }
         // A reused connection is not made again: -1 says that a phase does not apply.
         let made = metrics?.isConnectionReused == false ? metrics : nil
-        dns = span(made?.queued, made?.nameLookupEnded)
+        // The dates after `queued` are those of the second copy if its response was used.
+        let hedge = metrics?.hedge.flatMap { $0.hasWon ? $0.delay / .seconds(1) : nil }
+        let began = metrics?.queued.addingTimeInterval(hedge ?? 0)
+        blocked = hedge.map { $0 * 1000 } ?? -1
+        dns = span(made == nil ? nil : began, made?.nameLookupEnded)
         connect = span(made?.nameLookupEnded, made?.tlsEstablished ?? made?.connected)
         ssl = span(made?.connected, made?.tlsEstablished)
-        let ready = made?.tlsEstablished ?? made?.connected ?? metrics?.queued
+        let ready = made?.tlsEstablished ?? made?.connected ?? began
         send = max(0, span(ready, metrics?.requestSent))
         wait = max(0, span(metrics?.requestSent ?? ready, metrics?.firstByte))
         receive = max(0, span(metrics?.firstByte, metrics?.ended))

@@ -98,7 +98,7 @@ public final class HARRecorder: EventMonitor {
     }
 
     public func request(_ request: Request, task: TaskIdentifier, didReceive head: ResponseHead, from url: URL) {
-        change(task) { $0.answer = HARExchange.Answer(head) }
+        change(task) { $0.response = HARExchange.Response(head) }
     }
 
     public func request(_ request: Request, task: TaskIdentifier, didReceive data: Data) {
@@ -121,7 +121,7 @@ public final class HARRecorder: EventMonitor {
         to newRequest: URLRequest
     ) {
         change(task) { exchange in
-            exchange.answer = HARExchange.Answer(head)
+            exchange.response = HARExchange.Response(head)
             exchange.redirectURL = newRequest.url?.absoluteString ?? ""
         }
         end(task)
@@ -161,6 +161,59 @@ public final class HARRecorder: EventMonitor {
 
     private func end(_ task: TaskIdentifier) {
         state.withLock { $0.end(task, limit: maximumEntries) }
+    }
+}
+
+/// One exchange while it is being recorded.
+struct HARExchange: Sendable {
+    let request: RequestKey
+    /// The request as sent. Its body is truncated to the recorder's limit, like that of the response.
+    let sent: URLRequest
+    let sentBodySize: Int
+    /// The lower-case names of the fields that the session's configuration calls sensitive.
+    let sensitiveHeaders: Set<String>
+    let started: Date
+    var response: Response?
+    var body = Data()
+    var bodySize = 0
+    var metrics: TransferMetrics?
+    var redirectURL = ""
+    var failure: String?
+
+    init(
+        request: RequestKey,
+        sent: URLRequest,
+        maximumBodySize: Int,
+        sensitiveHeaders: Set<String>,
+        started: Date
+    ) {
+        var kept = sent
+        sentBodySize = sent.httpBody?.count ?? 0
+        // A copy, because a slice would keep the whole body in memory.
+        if sentBodySize > maximumBodySize {
+            kept.httpBody = sent.httpBody.map { Data(Array($0.prefix(maximumBodySize))) }
+        }
+        self.request = request
+        self.sent = kept
+        self.sensitiveHeaders = sensitiveHeaders
+        self.started = started
+    }
+
+    /// The head of a response.
+    struct Response: Sendable {
+        let status: Int
+        /// The server's reason phrase. HTTP/2 and HTTP/3 have none, so there it is Foundation's text for the status.
+        let statusText: String
+        let headers: [HTTPHeader]
+        /// The `Content-Type`. If the response has none, it is empty, and the redaction infers the type from the body.
+        let mimeType: String
+
+        init(_ head: ResponseHead) {
+            status = head.status
+            statusText = head.reason.isEmpty ? HTTPURLResponse.localizedString(forStatusCode: head.status) : head.reason
+            headers = Array(head.headers).sorted { $0.name < $1.name }
+            mimeType = head.headers.value(for: "Content-Type") ?? ""
+        }
     }
 }
 

@@ -5,7 +5,8 @@ internal import Foundation
 public import FoundationNetworking
 
 /// Writes a log of requests. Messages are constant, and details are fields: `method`, `url`, `status`, `milliseconds`,
-/// `attempt`, `task`, `code` and `field`. `attempt` counts from 1, unlike `Attempt.number`. Credentials, cookies, query
+/// `attempt`, `task`, `code`, `field` and `hedge`. `attempt` counts from 1, unlike `Attempt.number`. `hedge` is there if
+/// a second copy was sent (``Hedging``): `won` if its response was used, otherwise `lost`. Credentials, cookies, query
 /// values and bodies are never logged.
 ///
 ///     let monitor = LogEventMonitor { level, message, fields in
@@ -55,6 +56,8 @@ public final class LogEventMonitor: EventMonitor {
     private struct RunningRequest: Sendable {
         var attempt = 1
         var milliseconds: Int?
+        /// The second copy of the exchange that has collected its metrics and not ended yet.
+        var hedge: Hedge?
         /// The exchange that ended last, if it is not logged yet. Its level depends on the next event: a failure that
         /// is followed by a retry matters less.
         var ended: Ended?
@@ -136,7 +139,10 @@ public final class LogEventMonitor: EventMonitor {
     }
 
     public func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) {
-        change(request) { $0.milliseconds = Int(metrics.duration * 1000) }
+        change(request) { run in
+            run.milliseconds = Int(metrics.duration * 1000)
+            run.hedge = metrics.hedge
+        }
     }
 
     public func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) {
@@ -151,6 +157,7 @@ public final class LogEventMonitor: EventMonitor {
             var fields = known
             fields["attempt"] = "\(run.attempt)"
             fields["milliseconds"] = run.milliseconds.map { "\($0)" }
+            fields["hedge"] = exchange(&run.hedge, with: nil).map { $0.hasWon ? "won" : "lost" }
             run.ended = Ended(
                 level: level, message: error == nil ? "exchange ended" : "exchange failed", fields: fields)
         }

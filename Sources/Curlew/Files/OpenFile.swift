@@ -130,6 +130,33 @@ final class OpenFile: Sendable {
     }
 }
 
+/// The file of a form's part, open for reading only. It is closed when the last copy is released.
+struct ReadableFile: Sendable {
+    private let file: OpenFile
+
+    init(_ url: URL) throws(CurlewError) {
+        do throws(CurlewError) { file = try .reading(url.path) } catch { throw Self.unreadable(error, in: .creation) }
+    }
+
+    /// Fills `buffer` from `offset`, up to the end of the file. Returns the number of bytes.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(CurlewError) -> Int {
+        do throws(CurlewError) { return try file.read(into: buffer, at: offset) } catch {
+            throw Self.unreadable(error, in: .file)
+        }
+    }
+
+    private static func unreadable(_ failure: CurlewError, in phase: CurlewError.Phase) -> CurlewError {
+        let number = failure.native.flatMap { Int32(exactly: $0.number) }
+        return CurlewError(
+            .fileUnreadable,
+            phase: phase,
+            reason: failure.reason,
+            underlying: number.flatMap(POSIXErrorCode.init(rawValue:)).map { POSIXError($0) },
+            native: failure.native
+        )
+    }
+}
+
 /// Copies and reads files in pieces. Blocks.
 enum FileCopy {
     private static let pieceSize = 256 * 1024
@@ -156,6 +183,31 @@ enum FileCopy {
             try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]), offset)
             offset += Int64(count)
         }
+    }
+}
+
+/// Questions about paths. Blocks, because the answers may have to be read from the disk.
+enum FileSystem {
+    /// Whether the path exists in any form. A dangling symbolic link counts.
+    static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
+    /// Whether the path is a directory, and not a link to one.
+    static func isDirectoryItself(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }
 

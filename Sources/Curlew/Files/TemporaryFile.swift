@@ -11,7 +11,7 @@ internal import Glibc
 final class TemporaryFile: Sendable {
     private let file: OpenFile
     /// Whether the file has been placed, kept or discarded.
-    private let isSettled = Lock(false)
+    private let hasEnd = Lock(false)
 
     /// Takes over an open file, which must have been locked for writing.
     init(_ file: OpenFile) { self.file = file }
@@ -48,7 +48,7 @@ final class TemporaryFile: Sendable {
     /// Closes the file after `move` has given it its final name. If that fails, the file is removed. A file that has been
     /// placed, kept or discarded stays as it is.
     func place(_ move: (OpenFile) throws(CurlewError) -> Void) throws(CurlewError) {
-        guard settle() else { return }
+        guard claimEnd() else { return }
         do throws(CurlewError) {
             try move(file)
             file.close()
@@ -60,17 +60,18 @@ final class TemporaryFile: Sendable {
 
     /// Closes the file and leaves it in its place.
     func keep() {
-        guard settle() else { return }
+        guard claimEnd() else { return }
         file.close()
     }
 
     /// Closes and removes the file.
     func discard() {
-        guard settle() else { return }
+        guard claimEnd() else { return }
         remove()
     }
 
-    private func settle() -> Bool { isSettled.withLock { !exchange(&$0, with: true) } }
+    /// Returns whether the caller decides the end of the file, because nobody has before.
+    private func claimEnd() -> Bool { hasEnd.withLock { !exchange(&$0, with: true) } }
 
     private func remove() {
         unlink(file.path)
@@ -93,8 +94,8 @@ enum FileMove {
     static func move(_ file: OpenFile, to destination: String, replacing: Bool) throws(CurlewError) {
         if replacing {
             // Without this a power cut could lose the old file before the new one is on the disk.
-            if exists(destination) { try file.synchronize() }
-        } else if exists(destination) {
+            if FileSystem.exists(destination) { try file.synchronize() }
+        } else if FileSystem.exists(destination) {
             throw FileFailure.error(EEXIST, "moving the download to", destination)
         }
         switch rename(file.path, destination, replacing: replacing) {
@@ -102,14 +103,16 @@ enum FileMove {
         case EXDEV: break
         case EISDIR: throw FileFailure.directoryInTheWay(destination)
         // The temporary file or its directory was removed. The open file still has the bytes.
-        case ENOENT where !exists(file.path) && isDirectory(parent(of: destination)): break
+        case ENOENT
+        where !FileSystem.exists(file.path) && FileSystem.isDirectory(FileSystem.parent(of: destination)):
+            break
         case let number: throw FileFailure.error(number, "moving the download to", destination)
         }
         try copy(file, to: destination, replacing: replacing)
     }
 
     private static func copy(_ file: OpenFile, to destination: String, replacing: Bool) throws(CurlewError) {
-        try TemporaryFile.create(in: parent(of: destination)).place { copy throws(CurlewError) in
+        try TemporaryFile.create(in: FileSystem.parent(of: destination)).place { copy throws(CurlewError) in
             try FileCopy.copy(from: file, to: copy)
             try copy.setPermissions(try file.status().st_mode & 0o7777)
             try copy.synchronize()
@@ -132,87 +135,9 @@ enum FileMove {
         }
         // The file system has no hard links.
         guard errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK else { return errno }
-        if exists(destination) { return EEXIST }
+        if FileSystem.exists(destination) { return EEXIST }
         return systemRename(source, destination) == 0 ? 0 : errno
-    }
-
-    /// Whether the path exists in any form. A dangling symbolic link counts.
-    static func exists(_ path: String) -> Bool {
-        var status = stat()
-        return lstat(path, &status) == 0
-    }
-
-    /// Whether the path is a directory, and not a link to one.
-    static func isDirectoryItself(_ path: String) -> Bool {
-        var status = stat()
-        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-    }
-
-    static func isDirectory(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-    }
-
-    static func parent(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }
 
 private func systemRename(_ source: String, _ destination: String) -> Int32 { rename(source, destination) }
-
-/// A small file with the text of an object in memory. It is replaced as a whole and readable by this user only.
-final class StoredText: Sendable {
-    private let url: URL
-    private let lane = FileLane.next()
-    private let isScheduled = Lock(false)
-    /// The text that was last written by this object. Changed on the lane only.
-    private let written = Lock<String?>(nil)
-
-    init(_ url: URL) { self.url = url }
-
-    /// Schedules a write on a file lane. Changes until then are part of the same write. An unchanged text is not
-    /// written again: a session cookie may change the object but not its file.
-    func writeSoon(_ text: @escaping @Sendable () -> String) {
-        let isFirst = isScheduled.withLock { isScheduled in
-            defer { isScheduled = true }
-            return !isScheduled
-        }
-        guard isFirst else { return }
-        lane.enqueue { [self] in
-            isScheduled.withLock { $0 = false }
-            let text = text()
-            if written.withLock({ $0 }) != text { try? write(text) }
-        }
-    }
-
-    func writeNow(_ text: @escaping @Sendable () -> String) async throws(CurlewError) {
-        try await lane.run { [self] () throws(CurlewError) in try write(text()) }
-    }
-
-    private func write(_ text: String) throws(CurlewError) {
-        // If the write fails, the contents of the file are unknown.
-        written.withLock { $0 = nil }
-        try Self.write(text, to: url)
-        written.withLock { $0 = text }
-    }
-
-    /// Waits for all scheduled writes.
-    func settled() async { await lane.barrier() }
-
-    static func write(_ text: String, to url: URL) throws(CurlewError) {
-        let path = url.path(percentEncoded: false)
-        // A temporary file is private, and removed if an error is thrown before its end.
-        let file = try TemporaryFile.create(in: FileMove.parent(of: path))
-        let bytes = Array(text.utf8)
-        let result: Result<Void, CurlewError> = bytes.withUnsafeBytes { buffer in
-            do throws(CurlewError) { return .success(try file.write(buffer, at: 0)) } catch { return .failure(error) }
-        }
-        try result.get()
-        // The rename replaces the old file in one step, so readers see either the old or the new contents.
-        try file.place { file throws(CurlewError) in
-            let failure = FileMove.rename(file.path, path, replacing: true)
-            guard failure == 0 else { throw FileFailure.error(failure, "moving the text to", path) }
-        }
-    }
-}

@@ -56,6 +56,9 @@ public struct ExchangeInfo: Sendable {
     /// Whether redirects have led to another origin than that of the attempt's first URL. Add no secrets of
     /// the first origin to such an exchange.
     public let leavesOrigin: Bool
+    /// The template of the request's URL, which `Request.urlTemplate(_:)` sets. `nil` for redirects, whose URLs the server
+    /// chooses.
+    public let urlTemplate: String?
 
     /// Creates a description, for calling an adapter yourself.
     public init(
@@ -66,11 +69,12 @@ public struct ExchangeInfo: Sendable {
         url: URL,
         task: TaskIdentifier,
         hasStreamedBody: Bool = false,
-        leavesOrigin: Bool = false
+        leavesOrigin: Bool = false,
+        urlTemplate: String? = nil
     ) {
         self.init(
             .identifier(requestID), attempt: attempt, hop: hop, resendCount: resendCount, url: url, task: task,
-            hasStreamedBody: hasStreamedBody, leavesOrigin: leavesOrigin)
+            hasStreamedBody: hasStreamedBody, leavesOrigin: leavesOrigin, urlTemplate: urlTemplate)
     }
 
     init(
@@ -81,7 +85,8 @@ public struct ExchangeInfo: Sendable {
         url: URL,
         task: TaskIdentifier,
         hasStreamedBody: Bool,
-        leavesOrigin: Bool
+        leavesOrigin: Bool,
+        urlTemplate: String?
     ) {
         self.source = source
         self.attempt = attempt
@@ -91,6 +96,7 @@ public struct ExchangeInfo: Sendable {
         self.task = task
         self.hasStreamedBody = hasStreamedBody
         self.leavesOrigin = leavesOrigin
+        self.urlTemplate = urlTemplate
     }
 }
 
@@ -98,7 +104,7 @@ extension Request {
     /// Adds an adapter of every request on the wire, after the session's and the existing ones.
     @discardableResult
     public func exchangeAdapter(_ adapter: any ExchangeAdapter) -> Self {
-        record.withLock { $0.ownExtras.options.exchangeAdapters.append(adapter) }
+        record.withLock { $0.ensureExtras().options.exchangeAdapters.append(adapter) }
         return self
     }
 }

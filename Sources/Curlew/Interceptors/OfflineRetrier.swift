@@ -63,7 +63,7 @@ public struct OfflineRetrier: RequestInterceptor {
                 return false
             }
             group.addTask {
-                _ = await Pause.wait(for: maximumWait)
+                _ = await CancellableSleep.wait(for: maximumWait)
                 return false
             }
             defer { group.cancelAll() }

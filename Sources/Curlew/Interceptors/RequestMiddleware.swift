@@ -62,7 +62,7 @@ extension Request {
     /// Adds a middleware inside of the session's and the existing ones.
     @discardableResult
     public func middleware(_ middleware: any RequestMiddleware) -> Self {
-        record.withLock { $0.ownExtras.options.middleware.append(middleware) }
+        record.withLock { $0.ensureExtras().options.middleware.append(middleware) }
         return self
     }
 }

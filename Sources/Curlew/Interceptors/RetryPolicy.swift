@@ -111,7 +111,7 @@ public struct RetryPolicy: RequestInterceptor {
             methods: request.methodsOfAttempt,
             status: RetryDecision.status(of: request, error),
             error: error,
-            isIdempotent: request.hasIdempotencyKey,
+            hasIdempotencyKey: request.hasIdempotencyKey,
             by: self
         )
     }
@@ -122,7 +122,7 @@ public struct RetryPolicy: RequestInterceptor {
         guard request.retryCount < Int(clamping: retryLimit), shouldRetry() else { return .doNotRetry }
         return RetryDecision.result(
             retryCount: request.retryCount,
-            retryAfter: honorsRetryAfter ? request.response?.value(forHTTPHeaderField: "Retry-After") : nil,
+            retryAfter: request.response?.value(forHTTPHeaderField: "Retry-After"),
             by: self
         )
     }
@@ -179,9 +179,10 @@ enum RetryDecision {
     }
 
     static func isRetryable(
-        methods: Set<HTTPMethod>, status: Int?, error: any Error, isIdempotent: Bool = false, by policy: RetryPolicy
+        methods: Set<HTTPMethod>, status: Int?, error: any Error, hasIdempotencyKey: Bool = false,
+        by policy: RetryPolicy
     ) -> Bool {
-        guard isIdempotent || (!methods.isEmpty && methods.isSubset(of: policy.retryableHTTPMethods)) else {
+        guard hasIdempotencyKey || (!methods.isEmpty && methods.isSubset(of: policy.retryableHTTPMethods)) else {
             return false
         }
         // This attempt was not sent, so the status is that of an earlier one.

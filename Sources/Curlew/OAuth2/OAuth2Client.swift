@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewLocks
 public import Foundation
 public import FoundationNetworking
 
@@ -31,8 +32,11 @@ public final class OAuth2Client: Authenticator {
         case none
     }
 
-    private let settings: OAuth2Settings
-    private let server: OAuth2Server
+    let settings: OAuth2Settings
+    /// The session for token requests.
+    let session: Session
+    let refreshes = Lock(OAuth2Refreshes())
+    let changes: OAuth2Changes
 
     /// Creates a client.
     ///
@@ -78,17 +82,16 @@ public final class OAuth2Client: Authenticator {
             deviceAuthorizationURL: deviceAuthorizationURL?.absoluteURL,
             redirectURL: redirectURL, issuer: issuer, clientID: clientID, clientSecret: clientSecret,
             authentication: clientSecret == nil ? .none : authentication,
-            scope: scopes.isEmpty ? nil : scopes.joined(separator: " "), parameters: parameters, expirySkew: expirySkew,
-            onChange: onChange)
-        server = OAuth2Server(settings, session ?? .default)
+            scope: scopes.isEmpty ? nil : scopes.joined(separator: " "), parameters: parameters, expirySkew: expirySkew)
+        self.session = session ?? .default
+        changes = OAuth2Changes(onChange)
     }
 
     /// Copies a client and replaces its clock, for tests.
     init(_ other: OAuth2Client, time: OAuth2Settings.Time) {
         var settings = other.settings
         settings.time = time
-        self.settings = settings
-        server = OAuth2Server(settings, other.server.session)
+        (self.settings, session, changes) = (settings, other.session, other.changes)
     }
 
     /// Returns an interceptor that adds a token to requests, and replaces it once for all of them. Without a
@@ -109,7 +112,7 @@ public final class OAuth2Client: Authenticator {
     private func ownToken(replacing former: OAuth2Token?) async throws(CurlewError) -> OAuth2Token {
         var form = OAuth2Parameters(["grant_type": OAuth2Token.Grant.clientCredentials.rawValue])
         form["scope"] = settings.scope
-        return try await server.token(form, .clientCredentials, replacing: former)
+        return try await requestToken(form, .clientCredentials, replacing: former)
     }
 
     /// Returns a token that replaces an expired one. It is obtained with the refresh token (RFC 6749, 6), or, for a
@@ -120,10 +123,11 @@ public final class OAuth2Client: Authenticator {
     /// token that the client is exchanging already waits for that exchange. For one minute after an exchange in which
     /// the server has replaced the refresh token, a call with the former one returns the new token.
     public func token(refreshing token: OAuth2Token) async throws(CurlewError) -> OAuth2Token {
-        if let refreshToken = token.refreshToken {
+        // An empty one, for instance from a store, cannot be sent, and must not be shared by the callers that have it.
+        if let refreshToken = token.refreshToken, !refreshToken.isEmpty {
             do throws(CurlewError) {
                 let form = OAuth2Parameters(["grant_type": "refresh_token", "refresh_token": refreshToken])
-                return try await server.token(form, token.grant, replacing: token)
+                return try await requestToken(form, token.grant, replacing: token, refreshToken: refreshToken)
             } catch {
                 guard token.grant == .clientCredentials, error.oauth2Error?.code == .invalidGrant else { throw error }
             }
@@ -134,6 +138,7 @@ public final class OAuth2Client: Authenticator {
                 reason: "the token has expired and there is no refresh token: the user has to log in again",
                 url: settings.tokenURL)
         }
+        // `unissued` stands for no token, so nothing is replaced.
         return try await ownToken(replacing: token.accessToken.isEmpty ? nil : token)
     }
 
@@ -188,14 +193,19 @@ public final class OAuth2Client: Authenticator {
         var form = OAuth2Parameters(["grant_type": OAuth2Token.Grant.authorizationCode.rawValue, "code": code])
         form["redirect_uri"] = settings.redirectURL?.absoluteString
         form["code_verifier"] = pkce?.verifier
-        return try await server.token(form, .authorizationCode)
+        return try await requestToken(form, .authorizationCode)
     }
 
     // MARK: Devices
 
     /// Begins a login that a user completes on another device (RFC 8628).
     public func authorizeDevice() async throws(CurlewError) -> OAuth2DeviceLogin {
-        try await server.deviceLogin()
+        let url = try settings.endpoint(settings.deviceAuthorizationURL, "deviceAuthorizationURL")
+        var form = OAuth2Parameters()
+        form["scope"] = settings.scope
+        // RFC 8628, 3.1. With Basic alone, some servers do not find the client.
+        form["client_id"] = settings.clientID
+        return try await send(form, to: url).deviceLogin(at: settings.time.now(), settings.time.instant())
     }
 
     /// Returns the user's token as soon as the user has confirmed the login, which may take minutes.
@@ -212,13 +222,9 @@ public final class OAuth2Client: Authenticator {
             guard left > .zero else { throw .refused(OAuth2Error(.expiredToken), url: settings.tokenURL, status: nil) }
             guard await settings.time.pause(min(polling.interval, left)) else { throw .cancelled }
             do throws(CurlewError) {
-                return try await server.token(form, .deviceCode)
+                return try await requestToken(form, .deviceCode)
             } catch {
-                if let refusal = error.oauth2Error, polling.continues(after: refusal.code) { continue }
-                // The user may have confirmed the login, so a temporary failure must not end it.
-                let status = error.responseCode ?? 0
-                guard error.isTimeout || error.isConnectivity || status >= 500 || status == 429 else { throw error }
-                polling.failed()
+                guard polling.continues(after: error) else { throw error }
             }
         }
     }
@@ -276,56 +282,6 @@ extension OAuth2Client: CustomStringConvertible, CustomReflectable {
 extension OAuth2Token: AuthenticationCredential {
     /// Whether the token must be replaced before it is used.
     public var requiresRefresh: Bool { requiresRefresh(at: Date()) }
-}
-
-/// The settings of an OAuth 2 client.
-struct OAuth2Settings: Sendable {
-    let tokenURL: URL
-    let authorizationURL: URL?
-    let deviceAuthorizationURL: URL?
-    let redirectURL: URL?
-    let issuer: String?
-    let clientID: String
-    let clientSecret: String?
-    let authentication: OAuth2Client.ClientAuthentication
-    let scope: String?
-    let parameters: [String: String]
-    let expirySkew: Duration
-    let onChange: (@Sendable (_ new: OAuth2Token, _ former: OAuth2Token?) async -> Void)?
-    var time = Time()
-
-    /// The clocks, which tests replace.
-    struct Time: Sendable {
-        var now: @Sendable () -> Date = { Date() }
-        var instant: @Sendable () -> ContinuousClock.Instant = { .now }
-        /// Returns `false` if the waiting task is cancelled.
-        var pause: @Sendable (Duration) async -> Bool = { await Pause.wait(for: $0) }
-    }
-
-    /// Returns an endpoint that a call needs. Throws if the client was created without it, or if others could read what
-    /// is sent to it (RFC 6749, 3.1 and 3.2).
-    func endpoint(_ url: URL?, _ name: String) throws(CurlewError) -> URL {
-        func failed(_ reason: String, _ url: URL) -> CurlewError {
-            CurlewError(.requestCreationFailed, phase: .creation, reason: reason, url: url)
-        }
-        guard let url else { throw failed("the OAuth 2 client has no \(name)", tokenURL) }
-        guard Self.protectsSecrets(url) else {
-            throw failed("the \(name) of an OAuth 2 client is an https URL, or an http URL of this machine", url)
-        }
-        return url
-    }
-
-    /// A URL without a scheme protects nothing: the session's base URL, which completes it, may be http.
-    private static func protectsSecrets(_ url: URL) -> Bool {
-        if usesTLS(url) { return true }
-        guard ASCII.equalsIgnoringCase(url.scheme ?? "", "http") else { return false }
-        let host = Hostname.withoutBrackets(url.host() ?? "")
-        // libcurl knows the address of `localhost`, but before 7.85 it asks name servers for the names below it.
-        // Only four decimal numbers are an address here: to libcurl, one with a leading zero is octal.
-        return ASCII.equalsIgnoringCase(host, "localhost") || IPAddress(host)?.isLoopback == true
-    }
-
-    static func usesTLS(_ url: URL) -> Bool { ASCII.equalsIgnoringCase(url.scheme ?? "", "https") }
 }
 
 /// A secret that ties an authorization code to the client that has asked for it (RFC 7636).

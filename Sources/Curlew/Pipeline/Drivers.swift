@@ -3,57 +3,54 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-// A run is driven in the task of the first caller that awaits its result, or in a task that `HandlerRun` starts.
+// A run is driven in the task of the first caller that awaits its result, or in one that `UnstructuredDriver` starts.
+//
+//     data(), decode() …        ─▶ beginAwaiting ─▶ driveOrJoin ─┬▶ drives the run in the caller's task
+//                                                               └▶ waits for the run that another driver carries out
+//     resume(), first handler   ─▶ UnstructuredDriver.startRun        drives the run, and then its handlers
+//     response { … }            ─▶ UnstructuredDriver.startHandlers   if there is or was another driver: only the handlers
 extension Request {
     // MARK: In the task of a caller
 
     /// The state that an awaiting method finds, read in one step.
-    struct Awaiting {
+    struct AwaitPlan {
         let action: RequestLifecycle.AwaitAction
         let link: SessionLink
         let options: AttemptOptions
     }
 
-    // Never inlined: keeps the frame of the waiting task small.
+    // Never inlined: see `Run`.
     @inline(never)
-    func beginAwaiting() -> Awaiting {
+    func beginAwaiting() -> AwaitPlan {
         record.withLock { record in
             let action = record.lifecycle.awaitResult(hasHandlers: !record.handlers.isEmpty)
-            return Awaiting(action: action, link: record.link, options: record.attemptOptions(in: context))
+            return AwaitPlan(action: action, link: record.link, options: record.attemptOptions(in: context))
         }
     }
 
     /// Returns the result of the request's only run, and makes the caller's `value` from it. The first caller drives
     /// the run, and the others wait for it. If the caller drives the run and `value` fails, retriers are asked.
-    func outcome(
-        of awaiting: Awaiting,
+    func driveOrJoin(
+        _ plan: AwaitPlan,
         checksStatus: Bool,
         making value: (any AwaitedValue)? = nil
     ) async -> RunResult {
-        switch awaiting.action {
+        switch plan.action {
         case .drive(let becameResumed, let startsHandlers):
             if startsHandlers {
                 usersHandle.keepHandle()
-                HandlerRun.start(self, drives: false)
+                UnstructuredDriver.startHandlers(of: self)
             }
-            if becameResumed {
-                awaiting.options.events?.emit { [self] in $0.requestDidResume(self) }
-            }
+            if becameResumed { plan.options.events?.emit { [self] in $0.requestDidResume(self) } }
             let run: Run
             do throws(CurlewError) {
-                guard let session = awaiting.link.session else { throw .sessionReleased }
-                run = try Run(
-                    request: self, session: session, checksStatus: checksStatus, ownsTask: false,
-                    firstOptions: awaiting.options)
+                run = try beginRun(plan, checksStatus: checksStatus)
             } catch {
-                return await ended(with: RunResult(error: error))
+                return await failBeforeRun(error)
             }
-            // Called after the run has joined the registry, so that a thread that looks at the shelf first and then at
-            // the registry finds the request.
-            if case .shelved = awaiting.link { unshelve() }
             return await withTaskCancellationHandler {
                 var result = await run.result()
-                if let value { await make(value, of: &result, run) }
+                if let value { await makeValue(value, of: &result, run) }
                 // Recorded before the clean-up, because resume data exists only for a request with an error.
                 if let error = result.error { recordFailure(error) }
                 if kind.hasToCleanUp { await cleanUp() }
@@ -63,23 +60,35 @@ extension Request {
             } onCancel: {
                 self.cancel()
             }
-        case .join(let hold):
+        case .join(let waiter):
             // The run was begun by `runUntilSent()`, and waits until its result is asked for.
             if isInitialized { resume() }
-            hold?.resolve(())
-            return await joined()
+            waiter?.resolve(())
+            return await joinRun()
         case .ended(let result): return result
         }
     }
 
     /// Removes the temporary files of the request. Called after the last attempt.
     func cleanUp() async {
-        await kind.upload?.cleanUp()
+        await kind.bodyMaker?.cleanUp()
         await kind.cleanUp?(self)
     }
 
+    /// Makes the run, which joins the session's registry.
+    private func beginRun(_ plan: AwaitPlan, checksStatus: Bool) throws(CurlewError) -> Run {
+        guard let session = plan.link.session else { throw .sessionReleased }
+        let run = try Run(
+            request: self, session: session, checksStatus: checksStatus, ownsTask: false, firstOptions: plan.options)
+        // Called after the run has joined the registry, so that a thread that looks at the shelf first and then at the
+        // registry finds the request.
+        if case .shelved = plan.link { unshelve() }
+        return run
+    }
+
     /// Ends a request whose run could not begin.
-    private func ended(with result: RunResult) async -> RunResult {
+    private func failBeforeRun(_ error: CurlewError) async -> RunResult {
+        let result = RunResult(error: error)
         if kind.hasToCleanUp { await cleanUp() }
         publish(result, isLast: true)
         return result
@@ -87,11 +96,11 @@ extension Request {
 
     /// Makes the caller's value from the result. If that fails, retriers are asked, and it is made from the next
     /// attempt's result.
-    private func make(_ value: any AwaitedValue, of result: inout RunResult, _ run: Run) async {
+    private func makeValue(_ value: any AwaitedValue, of result: inout RunResult, _ run: Run) async {
         while result.error == nil, let failure = await value.make(of: result) {
-            switch await run.decideRetry(after: failure, of: result) {
-            case .again: result = await run.result()
-            case .end(let replacement):
+            switch await run.retryIfWanted(after: failure, of: result) {
+            case .retry: result = await run.result()
+            case .doNotRetry(let replacement):
                 if let replacement { value.fail(with: replacement) }
                 return
             }
@@ -100,7 +109,7 @@ extension Request {
 
     /// Waits for a run that another driver carries out. Cancelling the wait does not cancel the request. With
     /// `isCleaningUp`, the wait continues although the task is cancelled.
-    func joined(isCleaningUp: Bool = false) async -> RunResult {
+    func joinRun(isCleaningUp: Bool = false) async -> RunResult {
         let (result, awaited) = record.withLock { record -> (RunResult?, OneShot<RunResult>?) in
             if let result = record.lifecycle.result { return (result, nil) }
             return (nil, record.resultToWaitFor())
@@ -156,36 +165,85 @@ extension Request {
     func serialized<Value: Sendable>(
         _ serialize: @escaping SerializedValue<Value>.Serializer
     ) async throws(CurlewError) -> Value {
-        let awaiting = beginAwaiting()
-        guard awaiting.options.hasRetriers else {
-            return try await serialize(try acceptable(await outcome(of: awaiting, checksStatus: true)))
+        let plan = beginAwaiting()
+        guard plan.options.hasRetriers else {
+            return try await serialize(try acceptable(await driveOrJoin(plan, checksStatus: true)))
         }
         let value = SerializedValue(serialize)
-        let result = await outcome(of: awaiting, checksStatus: true, making: value)
+        let result = await driveOrJoin(plan, checksStatus: true, making: value)
         return try await value.value(of: try acceptable(result))
+    }
+}
+
+// MARK: - Response handlers
+
+extension Request {
+    /// Adds a handler. The first one starts the request, unless the session or the request says otherwise.
+    func add(_ serializer: @escaping HandlerQueue.Serializer) {
+        let (action, task) = record.withLock { record in
+            (record.add(serializer, startsImmediately: startsImmediately), record.reportedTask)
+        }
+        switch action {
+        case .none: break
+        case .resume(let resumption): finishResuming(resumption, reporting: task)
+        case .shelve: shelve()
+        case .startHandlers: UnstructuredDriver.startHandlers(of: self)
+        }
+    }
+
+    /// Adds a handler that gets the value made from the result by `make`. Unless it serializes, its failure is not
+    /// reported to retriers.
+    func addHandler<Own: Request, Response: HandledResponse>(
+        _ delivery: CallbackDelivery,
+        serializes: Bool = true,
+        _ completion: @escaping @Sendable (Response) -> Void,
+        announce: @escaping @Sendable (any EventMonitor, Own, Response) -> Void,
+        make: @escaping @Sendable (RunResult) throws -> Response.Value
+    ) {
+        add { [weak self] result in
+            let started = serializes ? ContinuousClock.now : nil
+            let made: Result<Response.Value, CurlewError>
+            var failure: CurlewError?
+            do {
+                made = .success(try make(result))
+            } catch {
+                let error = ErrorWrapping.serialization(error).located(in: result)
+                made = .failure(error)
+                failure = serializes ? error : nil
+            }
+            let duration = started.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0
+            let response = Response(of: result, serializationDuration: duration, result: made)
+            if let events = self?.eventSink, let own = self as? Own { events.emit { announce($0, own, response) } }
+            return HandlerQueue.Serialized(error: failure) { replacement in
+                let final = replacement.map { response.failing(with: $0) } ?? response
+                delivery { completion(final) }
+            }
+        }
     }
 }
 
 // MARK: - In a task of Curlew's
 
-/// The task of a request that has response handlers, or was resumed. It is unstructured, and ends with the run and the
-/// handlers. Cancelling the request cancels it.
-enum HandlerRun {
-    /// Starts the task. With `drives`, it runs the request; otherwise another driver does, or has, and the task only
-    /// runs the handlers.
-    ///
-    /// The caller has called `lifecycle.beginHandlers()` under the same lock under which it found work to do. Otherwise
-    /// two threads could find the same work and start two tasks.
-    static func start(_ request: Request, drives: Bool) {
-        guard drives else {
-            // Handlers refer to the user's handle, which the end of the run may be the last to hold.
-            let users = request.usersHandle
-            _ = Task {
-                await awaitOthers(request)
-                withExtendedLifetime(users) {}
-            }
-            return
+/// Starts the unstructured task of a request that has response handlers, or was resumed. The task ends with the run and
+/// the handlers. Cancelling the request cancels a task that drives its run.
+enum UnstructuredDriver {
+    // Call these only for the transition of the lifecycle that has set `runsHandlers`. It does so under the lock under
+    // which it finds work to do: otherwise two threads could find the same work and start two tasks.
+
+    /// Starts a task that runs the handlers of a request that another driver carries out, or has carried out.
+    static func startHandlers(of request: Request) {
+        // Handlers refer to the user's handle, which the end of the run may be the last to hold.
+        let users = request.usersHandle
+        _ = Task {
+            let result = await request.joinRun()
+            await request.kind.reader?.untilConsumed(of: request)
+            for completion in await serializeRest(request, result) { completion() }
+            withExtendedLifetime(users) {}
         }
+    }
+
+    /// Starts a task that runs the request, and then its handlers.
+    static func startRun(of request: Request) {
         let request = handleOfRun(for: request)
         // The run joins the registry before the task starts, so that draining or cancelling the session includes this
         // request. It leaves the shelf afterwards: a thread that looks at the shelf first and then at the registry
@@ -210,13 +268,6 @@ enum HandlerRun {
     private static func handleOfRun(for request: Request) -> Request {
         guard let reader = request.kind.reader, request.record.withLock({ $0.handlers.isEmpty }) else { return request }
         return reader.handleOfRun(for: request)
-    }
-
-    /// Runs the handlers of a request that another driver carries out.
-    private static func awaitOthers(_ request: Request) async {
-        let result = await request.joined()
-        await request.kind.reader?.untilConsumed(of: request)
-        for completion in await serialize(request, result) { completion() }
     }
 
     private static func carryOut(_ request: Request, _ run: Result<Run, CurlewError>) async {
@@ -245,7 +296,7 @@ enum HandlerRun {
         request.publish(result)
         await request.kind.reader?.untilConsumed(of: request)
         // Runs handlers that were added since the last serializer ran.
-        let late = await serialize(request, result)
+        let late = await serializeRest(request, result)
         for completion in completions + late { completion() }
     }
 
@@ -255,28 +306,37 @@ enum HandlerRun {
         _ request: Request,
         _ run: Run
     ) async -> (RunResult, [@Sendable () -> Void]) {
-        tries: while true {
+        while true {
             let result = await run.result()
             if let error = result.error { request.recordFailure(error) }
             emitFinish(of: request)
-            var completions: [@Sendable () -> Void] = []
-            while let (serializer, given) = request.record.withLock({ $0.nextSerializer(of: result) }) {
-                let serialized = serializer(given)
-                var replacement: CurlewError?
-                if let error = serialized.error, !request.isCancelled {
-                    switch await run.decideRetry(after: error, of: result) {
-                    case .again: continue tries
-                    case .end(let error): replacement = error
-                    }
-                }
-                completions.append { [replacement] in serialized.complete(replacement) }
-            }
-            return (result, completions)
+            if let completions = await serialize(request, result, run) { return (result, completions) }
         }
     }
 
+    /// Runs the serializers. Returns their completions, or `nil` if a retrier wants another attempt.
+    private static func serialize(
+        _ request: Request,
+        _ result: RunResult,
+        _ run: Run
+    ) async -> [@Sendable () -> Void]? {
+        var completions: [@Sendable () -> Void] = []
+        while let (serializer, given) = request.record.withLock({ $0.nextSerializer(of: result) }) {
+            let serialized = serializer(given)
+            var replacement: CurlewError?
+            if let error = serialized.error, !request.isCancelled {
+                switch await run.retryIfWanted(after: error, of: result) {
+                case .retry: return nil
+                case .doNotRetry(let error): replacement = error
+                }
+            }
+            completions.append { [replacement] in serialized.complete(replacement) }
+        }
+        return completions
+    }
+
     /// Runs the remaining serializers, for which no retrier is asked, and finishes the request.
-    private static func serialize(_ request: Request, _ result: RunResult) async -> [@Sendable () -> Void] {
+    private static func serializeRest(_ request: Request, _ result: RunResult) async -> [@Sendable () -> Void] {
         var completions: [@Sendable () -> Void] = []
         while true {
             let next = request.record.withLock { record -> (serializer: HandlerQueue.Serializer, given: RunResult)? in
@@ -318,6 +378,6 @@ extension Request {
     /// Runs the request up to its first exchange, which waits for `resume()`, a handler or an awaiting method. Until
     /// then the request holds its session.
     package func runUntilSent() {
-        if record.withLock({ $0.lifecycle.prepare() }) { HandlerRun.start(self, drives: true) }
+        if record.withLock({ $0.lifecycle.prepare() }) { UnstructuredDriver.startRun(of: self) }
     }
 }

@@ -14,11 +14,11 @@ internal import Foundation
 final class Exchange: KeepingSink {
     let request: Request
     let session: Session
-    let task: TaskIdentifier
+    let id: TaskIdentifier
     let outgoing: OutgoingRequest
     /// The request as it is sent, with the parts that belong only to this exchange: cookies, stored credentials of the
     /// session, and the remaining time.
-    let sent: TransferRequest
+    let toSend: TransferRequest
     let credentials: StoredCredentials
     let budget: TimeoutBudget
     let events: EventSink?
@@ -41,9 +41,10 @@ final class Exchange: KeepingSink {
     /// The failure of the exchange.
     // SAFETY: as for the metrics.
     nonisolated(unsafe) private(set) var failure: CurlewError?
-    /// The outcome, if another exchange may follow, or the server has accepted credentials that may have to be stored.
+    /// The outcome, if `Run.followUp` has to decide about it: another exchange may follow, or the server has accepted
+    /// credentials that may have to be stored.
     // SAFETY: as for the metrics.
-    nonisolated(unsafe) private(set) var followable: TransferOutcome?
+    nonisolated(unsafe) private(set) var outcomeForFollowUp: TransferOutcome?
     /// The trailer fields of a complete response, as received.
     // SAFETY: as for the metrics.
     nonisolated(unsafe) private(set) var trailers: HTTPHeaders?
@@ -51,7 +52,7 @@ final class Exchange: KeepingSink {
     init(_ outgoing: OutgoingRequest, of run: Run, _ state: Lock<ExchangeState>) {
         request = run.request
         session = run.session
-        task = run.task
+        id = run.exchangeID
         budget = run.budget
         events = run.events
         interceptors = run.attempt.options.interceptors
@@ -59,7 +60,7 @@ final class Exchange: KeepingSink {
         resendCount = run.sendCount
         leavesOrigin =
             if interceptors != nil, let first = run.attempt.hops.first {
-                !RedirectLocation.isSameOrigin(outgoing.transfer.url, first.url)
+                !RedirectLocation.isSameOrigin(outgoing.transferRequest.url, first.url)
             } else {
                 false
             }
@@ -68,28 +69,26 @@ final class Exchange: KeepingSink {
         self.state = state
         let context = request.context
         credentials =
-            context.credentials.isEmpty && outgoing.storedAnswer == nil
+            context.credentials.isEmpty && outgoing.sessionCredentials == nil
             ? .none : context.storedCredentials(for: outgoing, onlyBasic: request.opensWebSocket)
-        var sent = outgoing.transfer
-        if budget.total != nil { budget.apply(to: &sent, describedBy: outgoing.transfer, in: context) }
-        if case .offered(let authentication) = credentials { sent.options.authentication = authentication }
+        var toSend = outgoing.transferRequest
+        if budget.total != nil { budget.apply(to: &toSend, describedBy: outgoing.transferRequest, in: context) }
+        if case .offered(let authentication) = credentials { toSend.options.authentication = authentication }
         // A `Cookie` field that the user set, for the request or the session, is sent unchanged.
         if let jar = context.configuration.cookies, outgoing.snapshot.handlesCookies,
-            !sent.headers.contains(name: "Cookie"),
-            sent.defaultHeaders?.headers.contains(name: "Cookie") != true, let cookies = jar.header(for: sent.url)
+            !toSend.headers.contains(name: "Cookie"),
+            toSend.defaultHeaders?.headers.contains(name: "Cookie") != true, let cookies = jar.header(for: toSend.url)
         {
-            sent.headers.append(name: "Cookie", value: cookies)
+            toSend.headers.append(name: "Cookie", value: cookies)
         }
-        self.sent = sent
+        self.toSend = toSend
     }
 
-    var url: URL { sent.url }
+    var url: URL { toSend.url }
     var control: (any TransferControl)? { state.withLock { $0.relay.control } }
 
     // MARK: The start
 
-    /// Sets the control of the exchange.
-    ///
     /// Another thread may cancel or suspend the request at the same time. It changes the request's state before it
     /// reads the control, and this thread sets the control before it reads the state. So one of the two sees the
     /// other's change.
@@ -119,16 +118,16 @@ final class Exchange: KeepingSink {
     func didReceive(head: ResponseHead) -> Disposition {
         guard head.status >= 300, mayBeFollowed(head) else { return deliver(head) }
         state.withLock {
-            $0.delivery = .provisional(ProvisionalResponse(head, head.status == 401 ? .challenge : .redirect))
+            $0.reception = .provisional(ProvisionalResponse(head, head.status == 401 ? .challenge : .redirect))
         }
         return .proceed
     }
 
-    /// Delivers a response: notifies monitors and the request, asks the user about the head if there is a hook, and
-    /// chooses the delegate.
+    /// Delivers a response: notifies monitors and the request, and asks the user about the head. Without a hook that
+    /// does, chooses the delegate.
     private func deliver(_ head: ResponseHead) -> Disposition {
         let response = LazyResponse(url: url, head: head)
-        let (request, task) = (request, task)
+        let (request, task) = (request, id)
         events?.emitExchange { $0.request(request, task: task, didReceive: head, from: response.url) }
         // One step: a stream of heads that is opened at the same time either finds this head or is sent it.
         let observers = request.record.withLock { record in
@@ -141,32 +140,43 @@ final class Exchange: KeepingSink {
         }
         // Monitors and streams are notified of every response, but the user is not asked about one that is refused.
         if head.status == 206, let refusal = refusal(ofPart: head) { return abort(refusal) }
-        var ask = observers?.hook
-        if ask == nil, request.context.configuration.decisions != nil { ask = request.sessionHeadHook }
-        if let informational = observers?.informational { ask = informational.before(ask) }
-        guard let ask else { return begin(request.kind.makeDelegate(self), response) }
-        let decision = HeadDecision()
-        state.withLock { state in
-            state.delivery = .asked
-            state.decision = decision
-        }
-        ask(request, response) { [weak self] disposition in
-            decision.make { self?.apply(disposition, about: response) }
-        }
-        return .pause
+        if let hook = headHook(observers) { return ask(hook, about: response) }
+        return begin(request.kind.makeDelegate(self), response)
     }
 
     /// The observers of a head, as the request has them when it arrives.
     private struct HeadObservers {
         let hook: HeadHook?
         let informational: InformationalHook?
-        let streams: [any RequestStream]
+        let streams: [any MilestoneStream]
         let progress: ProgressReporter?
 
         init(_ hooks: __shared RequestHooks) {
             (hook, informational) = (hooks.onHead, hooks.onInformational)
             (streams, progress) = (hooks.streams, hooks.downloadProgress)
         }
+    }
+
+    /// Returns the closure that decides about the head: the request's, or else the session's. It is called after the
+    /// closure for informational responses has returned.
+    private func headHook(_ observers: HeadObservers?) -> HeadHook? {
+        var hook = observers?.hook
+        if hook == nil, request.context.configuration.decisions != nil { hook = request.sessionHeadHook }
+        if let informational = observers?.informational { hook = informational.before(hook) }
+        return hook
+    }
+
+    /// Asks the user about the head. The transport is paused until the decision has been carried out.
+    private func ask(_ hook: HeadHook, about response: LazyResponse) -> Disposition {
+        let decision = HeadDecision()
+        state.withLock { state in
+            state.reception = .asked
+            state.decision = decision
+        }
+        hook(request, response) { [weak self] disposition in
+            decision.make { self?.apply(disposition, about: response) }
+        }
+        return .pause
     }
 
     /// Carries out the user's decision about the head. May be called on any thread, while the transport waits.
@@ -184,14 +194,14 @@ final class Exchange: KeepingSink {
         case .proceed: break
         // The delegate resumes the transport.
         case .pause: return
-        case .abort(let error): state.withLock { $0.delivery = .refused(error, by: delegate) }
+        case .abort(let error): state.withLock { $0.reception = .refused(error, by: delegate) }
         }
         control?.resumeReceiving()
     }
 
     private func begin(_ delegate: any TaskDelegate, _ response: LazyResponse) -> Disposition {
         // Set first, because the delegate may resume the transport before `begin` has returned.
-        state.withLock { $0.delivery = .delegated(delegate) }
+        state.withLock { $0.reception = .delegated(delegate) }
         let disposition = delegate.begin(response, in: self)
         if case .abort(let error) = disposition { return abort(error) }
         return disposition
@@ -222,7 +232,7 @@ final class Exchange: KeepingSink {
     func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition { receive(bytes, of: nil) }
 
     var keepsData: Bool {
-        if case .delegated(let delegate) = state.withLock({ $0.delivery }) {
+        if case .delegated(let delegate) = state.withLock({ $0.reception }) {
             delegate.keepsData
         } else {
             false
@@ -256,12 +266,12 @@ final class Exchange: KeepingSink {
     func received(_ bytes: UnsafeRawBufferPointer) {
         state.withLock { $0.received += Int64(bytes.count) }
         if let reporter = downloadProgress { reporter.report(state.withLock { $0.download }) }
-        let (request, task) = (request, task)
+        let (request, task) = (request, id)
         events?.emitBody(bytes) { $0.request(request, task: task, didReceive: $1) }
     }
 
     /// Sets the number of received bytes, over all parallel transfers.
-    func received(_ whole: TransferCount) {
+    func updateReceived(to whole: TransferCount) {
         state.withLock { $0.download = whole }
         downloadProgress?.report(whole)
     }
@@ -280,12 +290,12 @@ final class Exchange: KeepingSink {
         let count = TransferCount(completed: bodyBytes, total: expected ?? -1)
         guard let sent = state.withLock({ $0.sent(count) }) else { return }
         request.record.withLock { $0.extras?.hooks.uploadProgress }?.report(sent.shown)
-        let (request, task) = (request, task)
+        let (request, task) = (request, id)
         events?.emitPiece {
             $0.request(
                 request,
                 task: task,
-                didSendBodyData: sent.news,
+                didSendBodyData: sent.added,
                 totalBytesSent: count.completed,
                 totalBytesExpectedToSend: count.total
             )
@@ -300,7 +310,7 @@ final class Exchange: KeepingSink {
         trailers = response.trailers
         let status = response.head.status
         if status == 401 || (300..<400).contains(status) || !response.answeredChallenges.isEmpty {
-            followable = response
+            outcomeForFollowUp = response
         }
     }
 
@@ -311,13 +321,13 @@ final class Exchange: KeepingSink {
 
     /// Whether the response is kept until the run has decided about it.
     var isProvisional: Bool {
-        if case .provisional = state.withLock({ $0.delivery }) { true } else { false }
+        if case .provisional = state.withLock({ $0.reception }) { true } else { false }
     }
 
     /// Delivers a provisional response that no other request follows, and waits for the user's decision about the head.
     func decideDelivery() async throws(CurlewError) {
         var body = Data()
-        if case .provisional(let response) = state.withLock({ $0.delivery }) {
+        if case .provisional(let response) = state.withLock({ $0.reception }) {
             body = response.body
             if case .abort(let error) = deliver(response.head) { throw error }
         }
@@ -341,7 +351,7 @@ final class Exchange: KeepingSink {
     }
 
     private func untilReady() async {
-        if case .delegated(let delegate) = state.withLock({ $0.delivery }) { await delegate.untilReady() }
+        if case .delegated(let delegate) = state.withLock({ $0.reception }) { await delegate.untilReady() }
     }
 
     /// Delivers the body of a provisional response. Returns `false` if it has to be delivered again.
@@ -355,8 +365,14 @@ final class Exchange: KeepingSink {
 
     /// Stores the parts of the response that concern later requests: cookies, and the demand for https (HSTS). Does it
     /// once: for a WebSocket when it opens, or when its handshake has failed; for other exchanges when they have ended.
-    func remember(_ fields: HTTPHeaders) {
-        if request.opensWebSocket, state.withLock({ Swift.exchange(&$0.hasRemembered, with: true) }) { return }
+    func storeCookiesAndHSTS(from fields: HTTPHeaders) {
+        if request.opensWebSocket {
+            let isStored = state.withLock { state in
+                defer { state.hasStoredCookies = true }
+                return state.hasStoredCookies
+            }
+            if isStored { return }
+        }
         let context = request.context
         context.configuration.hsts?.receive(fields, from: url)
         if outgoing.snapshot.handlesCookies { context.configuration.cookies?.receive(fields, from: url) }

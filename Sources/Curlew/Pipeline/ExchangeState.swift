@@ -6,9 +6,18 @@ internal import Foundation
 /// about the response (`request.response`, `data`, progress) are answered from it, until the request begins another
 /// exchange.
 ///
-/// A request holds this state and not the exchange, because the exchange refers to the request. The request's lock may
-/// be held while this state's lock is taken, never the other way round.
+/// A request holds this state and not the exchange, because the exchange refers to the request. `Request.beginExchange`
+/// makes it before the run makes the `Exchange`, so that a suspended request can be cancelled before it is known what it
+/// sends. The request's lock may be held while this state's lock is taken, never the other way round. A task delegate
+/// may hold its own lock while it reads `lengthOfBody` (`DataTaskDelegate.receive`).
 struct ExchangeState: Sendable {
+    /// The progress of the exchange. An exchange that need not wait begins as `running`.
+    ///
+    ///             startWaiting           end       continueUnder           close
+    ///     waiting ─────────────▶ running ────▶ over ─────────────▶ running ──────▶ over
+    ///        └─────────────── end ──────────────▲
+    ///
+    /// A segmented download continues for its other segments while its delegate is being closed.
     enum Stage: Equatable {
         /// It has begun and nothing has been sent: the request is suspended, its options have to be read again, or the
         /// exchange repeats one. `isReported`: it repeats one that monitors know of.
@@ -24,7 +33,7 @@ struct ExchangeState: Sendable {
     ///
     /// Unless another exchange may follow, `asked` and `delegated` come directly after `none`. An exchange that fails,
     /// or is followed by another one, may be closed in any state.
-    enum Delivery {
+    enum Reception {
         /// No head has arrived.
         case none
         /// The exchange keeps the response until the run has decided whether another request follows.
@@ -38,9 +47,9 @@ struct ExchangeState: Sendable {
         case closed(ReceivedBody)
     }
 
-    let task: TaskIdentifier
+    let id: TaskIdentifier
     var stage: Stage
-    var delivery = Delivery.none
+    var reception = Reception.none
     /// The response that is delivered.
     private(set) var response: LazyResponse?
     /// Whether the body of a stream is delivered, because its head was accepted.
@@ -52,7 +61,7 @@ struct ExchangeState: Sendable {
     /// Whether Curlew has ended the exchange, and not its peer.
     var wasAborted = false
     /// Whether the cookies of a WebSocket's response have been stored.
-    var hasRemembered = false
+    var hasStoredCookies = false
 
     /// The control, from the start of the transfer to the end of the exchange.
     var relay = SuspensionRelay()
@@ -66,8 +75,8 @@ struct ExchangeState: Sendable {
     /// The length of the body. `nil` means the length that the head names.
     private var total: Int64? = 0
 
-    init(_ task: TaskIdentifier, _ stage: Stage, uploaded: TransferCount = TransferCount()) {
-        self.task = task
+    init(_ id: TaskIdentifier, _ stage: Stage, uploaded: TransferCount = TransferCount()) {
+        self.id = id
         self.stage = stage
         upload = uploaded
     }
@@ -75,7 +84,7 @@ struct ExchangeState: Sendable {
     /// The identifier, if monitors have heard of the start.
     var reportedTask: TaskIdentifier? {
         switch stage {
-        case .waiting(isReported: true), .running: task
+        case .waiting(isReported: true), .running: id
         case .waiting(isReported: false), .over: nil
         }
     }
@@ -101,11 +110,11 @@ struct ExchangeState: Sendable {
 
     /// The head of the last response, provisional or not.
     var lastHead: ResponseHead? {
-        if case .provisional(let response) = delivery { response.head } else { response?.head }
+        if case .provisional(let response) = reception { response.head } else { response?.head }
     }
 
     /// The body, once its delegate has been closed.
-    var body: ReceivedBody { if case .closed(let body) = delivery { body } else { .none } }
+    var body: ReceivedBody { if case .closed(let body) = reception { body } else { .none } }
 
     /// The route of the next bytes of the body.
     enum BodyRoute {
@@ -118,14 +127,14 @@ struct ExchangeState: Sendable {
     }
 
     mutating func route(of bytes: UnsafeRawBufferPointer) -> BodyRoute {
-        switch delivery {
+        switch reception {
         case .delegated(let delegate): return .deliver(delegate)
         case .asked: return .wait
         case .refused(let error, _): return .refuse(error)
         case .provisional(var response):
-            // Removed from `delivery` meanwhile: a body with one owner is appended to in place.
-            delivery = .none
-            defer { delivery = .provisional(response) }
+            // Moved out of `reception` meanwhile. With two owners, appending would copy the body.
+            reception = .none
+            defer { reception = .provisional(response) }
             do throws(CurlewError) { try response.keep(bytes) } catch { return .refuse(error) }
             return .kept
         case .none, .closed:
@@ -146,14 +155,14 @@ struct ExchangeState: Sendable {
 
     /// Counts sent bytes of the request's body. Returns how many are new, and the progress that users see. Returns
     /// `nil` if none is new, because a body that is sent again from its beginning first repeats known bytes.
-    mutating func sent(_ count: TransferCount) -> (news: Int64, shown: TransferCount)? {
+    mutating func sent(_ count: TransferCount) -> (added: Int64, shown: TransferCount)? {
         guard count.completed > sent else { return nil }
-        let news = count.completed - sent
+        let added = count.completed - sent
         sent = count.completed
         // The progress does not decrease in a later exchange either.
         let before = min(upload.completed, count.total < 0 ? .max : count.total)
         upload = TransferCount(completed: max(count.completed, before), total: count.total)
-        return (news, upload)
+        return (added, upload)
     }
 
     // MARK: The end
@@ -172,7 +181,7 @@ struct ExchangeState: Sendable {
     /// Ends the exchange, as `end` does. Returns `nil`, and does nothing, if the run or the user still has to decide
     /// about the response, or if another thread may be carrying out the user's decision.
     mutating func endIfDecided(_ trailers: HTTPHeaders?) -> (Ending, (any TransferControl)?)? {
-        switch delivery {
+        switch reception {
         case .provisional, .asked: nil
         case .none, .delegated, .refused, .closed: decision == nil ? end(trailers) : nil
         }
@@ -185,7 +194,7 @@ struct ExchangeState: Sendable {
         // The trailers of a redirect that is refused belong to no response that users see.
         if response != nil { self.trailers = trailers }
         let (delegate, refusal): ((any TaskDelegate)?, CurlewError?) =
-            switch delivery {
+            switch reception {
             case .delegated(let delegate): (delegate, nil)
             case .refused(let error, let delegate): (delegate, error)
             case .none, .provisional, .asked, .closed: (nil, nil)
@@ -197,16 +206,16 @@ struct ExchangeState: Sendable {
     /// Records the body that the delegate has collected, and releases the delegate. Ends the exchange once more: a
     /// segmented download has continued it while its delegate was being closed. Returns the control and the delegate,
     /// to be released without the lock: they may be, or hold, a user's object.
-    mutating func close(with body: ReceivedBody) -> ((any TransferControl)?, Delivery) {
+    mutating func close(with body: ReceivedBody) -> ((any TransferControl)?, Reception) {
         stage = .over
-        return (relay.attach(nil), exchange(&delivery, with: .closed(body)))
+        return (relay.attach(nil), exchange(&reception, with: .closed(body)))
     }
 
     /// Replaces the body of a closed exchange, which has been moved or removed. Returns the former one, to be released
     /// without the lock.
     mutating func replaceBody(by body: ReceivedBody) -> ReceivedBody {
-        guard case .closed(let former) = delivery else { return .none }
-        delivery = .closed(body)
+        guard case .closed(let former) = reception else { return .none }
+        reception = .closed(body)
         return former
     }
 

@@ -16,19 +16,19 @@ enum FollowUp {
 // the stored credentials, and acts on their answers. libcurl answers the challenges of credentials that it was given.
 // The request that a redirect leads to is made in RedirectedRequest.swift.
 extension Run {
-    /// Decides about an exchange's `followable` response: deliver it, refuse it, or send another request.
+    /// Decides about the response of an exchange: deliver it, refuse it, or send another request.
     func followUp(_ exchange: Exchange) async -> FollowUp {
-        guard let response = exchange.followable else { return .deliver }
+        guard let response = exchange.outcomeForFollowUp else { return .deliver }
         if let answer = request.context.updateCredentials(after: response, of: exchange) {
             // To monitors and users this is one exchange, as if the transport had answered the challenge.
             var again = exchange.outgoing
-            again.storedAnswer = answer
-            again.announcement = .started
+            again.sessionCredentials = answer
+            again.occasion = .repetition
             return .send(again)
         }
-        // Not before the return above: a repeated exchange would add its metrics twice.
+        // Recorded only now: the early return repeats this exchange, which records metrics itself.
         if let metrics = exchange.metrics {
-            request.record.withLock { $0.history.attempt.collectedMetrics.append(metrics) }
+            request.record.withLock { $0.history.lastAttempt.collectedMetrics.append(metrics) }
         }
         switch response.head.status {
         case 401: return await followChallenge(response, of: exchange)
@@ -37,18 +37,18 @@ extension Run {
         }
     }
 
-    /// Takes a new identifier, and returns the request to send next under it.
-    private func sendNext(_ lowered: TransferRequest, _ visible: RequestSnapshot) -> FollowUp {
-        task = session.registry.withLock { $0.nextTask(of: request, after: task) }
-        var lowered = lowered
-        lowered.identifier = task
-        return .send(OutgoingRequest(snapshot: visible, transfer: lowered))
+    /// Returns the next exchange's request, with a new identifier.
+    private func nextExchange(_ transfer: TransferRequest, _ snapshot: RequestSnapshot) -> FollowUp {
+        exchangeID = session.registry.withLock { $0.nextExchangeID(of: request, after: exchangeID) }
+        var next = transfer
+        next.identifier = exchangeID
+        return .send(OutgoingRequest(snapshot: snapshot, transferRequest: next))
     }
 
-    /// Reports the end of an exchange to the session's monitors.
-    func emitStep(_ metrics: TransferMetrics?) {
+    /// Reports the metrics of an exchange that has ended to the session's monitors.
+    func emitCollected(_ metrics: TransferMetrics?) {
         guard let metrics else { return }
-        let (request, task) = (request, task)
+        let (request, task) = (request, exchangeID)
         events?.emitExchange { $0.request(request, task: task, didFinishCollecting: metrics) }
     }
 }
@@ -71,24 +71,24 @@ extension Exchange {
 extension Run {
     /// Returns the reaction to a response that may be a redirect.
     private func followRedirect(_ response: TransferOutcome, of exchange: Exchange) async -> FollowUp {
-        let (head, lowered) = (response.head, exchange.outgoing.transfer)
+        let (head, transfer) = (response.head, exchange.outgoing.transferRequest)
         let context = request.context
-        let origin = RedirectOrigin(
-            url: lowered.url,
-            method: lowered.method,
+        let source = RedirectSource(
+            url: transfer.url,
+            method: transfer.method,
             // A body that can be replaced is treated like one that can be read again.
-            body: request.replacesBodies && !lowered.body.isReplayable ? .data(Data()) : lowered.body,
+            body: request.replacesBodies && !transfer.body.isReplayable ? .data(Data()) : transfer.body,
             hops: attempt.hops.count,
             opensWebSocket: request.opensWebSocket
         )
-        let action = context.configuration.redirects.action(for: head, answering: origin) {
+        let action = context.configuration.redirects.action(for: head, answering: source) {
             (url) throws(CurlewError) in
             guard let hsts = context.configuration.hsts else { return url }
             return try hsts.upgraded(url)
         }
         switch action {
         case .deliver: return .deliver
-        case .refuse(let error): return await refusal(error, head, lowered.url)
+        case .refuse(let error): return await refusal(error, head, transfer.url)
         case .follow(let redirect): return await follow(redirect, response, of: exchange)
         }
     }
@@ -126,15 +126,15 @@ extension Run {
                 }
             }
             // A body that the handler has set has not been read yet.
-            if sendsSameBody { next.body = try await request.bodyToSendAgain(next.body) }
+            if sendsSameBody { next.body = try await bodyToSendAgain(next.body) }
         } catch {
             return .refuse(error)
         }
-        request.note(redirect: .made(proposal), as: next, sendsSameBody: sendsSameBody)
+        request.addToHistory(redirect: .made(proposal), as: next, sendsSameBody: sendsSameBody)
         if redirected.leavesCredentials(next) { attempt.hasLeftCredentials = true }
         emitRedirect(exchange.metrics, response, to: proposal)
         attempt.hops.append(RedirectHop(url: response.url, status: outcome.head.status, location: next.url))
-        return sendNext(next, .made(proposal))
+        return nextExchange(next, .made(proposal))
     }
 
     private var redirectHandler: (any RedirectHandler)? {
@@ -147,11 +147,11 @@ extension Run {
         about proposal: URLRequest,
         for response: LazyResponse
     ) async throws(CurlewError) -> URLRequest? {
-        guard let lifted = response.value else { return proposal }
-        let task = task
+        guard let foundationResponse = response.value else { return proposal }
+        let task = exchangeID
         do {
             let answer = try await callingUserCode(in: .redirect) {
-                await handler.task(task, willBeRedirectedTo: proposal, for: lifted)
+                await handler.task(task, willBeRedirectedTo: proposal, for: foundationResponse)
             }
             if request.isCancelled { throw request.cancellation }
             return answer
@@ -162,8 +162,8 @@ extension Run {
 
     private func emitRedirect(_ metrics: TransferMetrics?, _ response: LazyResponse, to next: URLRequest) {
         guard let events else { return }
-        emitStep(metrics)
-        let (request, task, head, url) = (request, task, response.head, response.url)
+        emitCollected(metrics)
+        let (request, task, head, url) = (request, exchangeID, response.head, response.url)
         events.emitExchange { $0.request(request, task: task, willFollowRedirect: head, from: url, to: next) }
     }
 }
@@ -192,10 +192,10 @@ extension Run {
                     CurlewError(.authenticationFailed, phase: .receive, reason: reason, underlying: error)
                 )
             case .success(let authentication?):
-                let next = try await answered(outgoing.transfer, with: authentication)
+                let next = try await answered(outgoing.transferRequest, with: authentication)
                 attempt.answeredChallenges += 1
-                emitStep(exchange.metrics)
-                return sendNext(next, outgoing.snapshot)
+                emitCollected(exchange.metrics)
+                return nextExchange(next, outgoing.snapshot)
             }
         } catch {
             return .refuse((error as? CurlewError) ?? request.cancellation)
@@ -203,117 +203,46 @@ extension Run {
     }
 
     private func answered(
-        _ lowered: TransferRequest,
+        _ transfer: TransferRequest,
         with authentication: TransferAuthentication
     ) async throws(CurlewError) -> TransferRequest {
-        var next = lowered
+        var next = transfer
         next.options.authentication = authentication
         next.headers.remove(name: "Authorization")
         next.defaultHeaders = next.defaultHeaders?.without(["Authorization"])
-        next.body = try await request.bodyToSendAgain(next.body)
+        next.body = try await bodyToSendAgain(next.body)
         return next
     }
 }
 
-extension Request {
+// MARK: A body that is sent again
+
+extension Run {
     /// Returns the body. If it can be read only once, the session's hook is asked for another one.
     func bodyToSendAgain(_ body: BodySource) async throws(CurlewError) -> BodySource {
         if body.isReplayable { return body }
-        if let hook = context.configuration.decisions?.newBodyStream,
-            let new = await UserCode.call(for: self, { await hook(self) })
-        {
-            kind.upload?.replace(by: new, for: self, eventSink)
+        if let hook = request.context.configuration.decisions?.newBodyStream, let new = try await newBody(from: hook) {
+            request.kind.bodyMaker?.replace(by: new, for: request, request.eventSink)
             return new
         }
         throw CurlewError(
             .bodyUnavailable, phase: .send, reason: "the body has to be sent again, but can be read only once")
     }
 
-    /// Whether the session can replace a body that can be read only once.
-    var replacesBodies: Bool { context.configuration.decisions?.newBodyStream != nil }
-}
-
-// MARK: Stored credentials
-
-/// Whether and how one exchange uses the session's stored credentials.
-enum StoredCredentials {
-    /// The request brings credentials, none are stored, or the body cannot be sent again after a challenge.
-    case none
-    /// The credentials are sent along.
-    case offered(TransferAuthentication)
-    /// The credentials may answer a challenge.
-    case mayAnswer
-}
-
-extension StoredCredentials {
-    /// Returns whether stored credentials answer a challenge. It is then not delivered; the request is sent again with
-    /// credentials.
-    func answers(_ head: ResponseHead, from url: URL, to request: Request) -> Bool {
-        switch self {
-        case .none, .offered: false
-        case .mayAnswer:
-            request.context.credentials.withLock {
-                $0.answer(to: head, for: url, onlyBasic: request.opensWebSocket) != nil
-            }
+    private func newBody(
+        from hook: @escaping @Sendable (Request) async -> BodySource?
+    ) async throws(CurlewError) -> BodySource? {
+        do {
+            let new = try await callingUserCode(in: .send) { [request] in await hook(request) }
+            if request.isCancelled { throw request.cancellation }
+            return new
+        } catch {
+            throw (error as? CurlewError) ?? request.cancellation
         }
-    }
-}
-
-extension SessionContext {
-    /// Decides how the next exchange uses stored credentials. Called if some are stored, or were chosen before.
-    func storedCredentials(for next: OutgoingRequest, onlyBasic: Bool) -> StoredCredentials {
-        let lowered = next.transfer
-        if let answer = next.storedAnswer { return .offered(answer) }
-        if lowered.options.hasAuthentication || lowered.bringsAuthorization { return .none }
-        if let expected = credentials.withLock({ $0.expected(by: lowered.url, onlyBasic: onlyBasic) }) {
-            return .offered(expected)
-        }
-        return lowered.body.isReplayable ? .mayAnswer : .none
-    }
-
-    /// Stores credentials that the server has accepted, and forgets those that it has refused. A 401 made by
-    /// middleware can ask for credentials, but never removes stored ones. Returns the credentials to send the request
-    /// again with, or `nil`.
-    func updateCredentials(after response: TransferOutcome, of exchange: Exchange) -> TransferAuthentication? {
-        let (head, url) = (response.head, exchange.url)
-        let challenge = response.isServersVerdict ? response.answeredChallenges.last : nil
-        switch exchange.credentials {
-        case .mayAnswer:
-            guard head.status == 401, exchange.isProvisional else { return nil }
-            let onlyBasic = exchange.request.opensWebSocket
-            return credentials.withLock { $0.answer(to: head, for: url, onlyBasic: onlyBasic) }
-        case .offered(let used):
-            if head.status == 401, response.isServersVerdict {
-                credentials.withLock { $0.refused(used, for: url) }
-            } else if let challenge {
-                credentials.withLock { $0.accepted(used, for: url, after: challenge) }
-            }
-        case .none:
-            // libcurl sends no credentials beside an `Authorization` field.
-            guard head.status != 401, let challenge, !exchange.sent.bringsAuthorization,
-                let used = exchange.outgoing.transfer.options.authentication,
-                exchange.request.storesAuthentication(used)
-            else { return nil }
-            credentials.withLock { $0.accepted(used, for: url, after: challenge) }
-        }
-        return nil
-    }
-}
-
-extension TransferRequest {
-    /// Whether an `Authorization` field replaces `options.authentication`.
-    var bringsAuthorization: Bool {
-        headers.contains(name: "Authorization") || defaultHeaders?.headers.contains(name: "Authorization") == true
     }
 }
 
 extension Request {
-    /// Whether the session stores the credentials once they are accepted, because the request set them and asks for
-    /// that.
-    fileprivate func storesAuthentication(_ used: TransferAuthentication) -> Bool {
-        record.withLock { record in
-            guard let options = record.extras?.options else { return false }
-            return options.keepsAuthentication && options.authentication == used
-        }
-    }
+    /// Whether the session can replace a body that can be read only once.
+    var replacesBodies: Bool { context.configuration.decisions?.newBodyStream != nil }
 }

@@ -25,8 +25,8 @@ final class MiddlewareRun: Sendable {
     }
 
     let token = Reply.RunToken()
-    /// The targets of the owner's commands: user code under `callKey`, and the transfers.
-    let controls = TransferControls()
+    /// Cancelling or suspending the exchange does so to all of these: running user code (`callKey`) and every transfer.
+    let controls = CombinedControl()
     let sink: any TransferSink
     private let wire: WireRequest
     /// The request for which the middleware runs.
@@ -59,7 +59,7 @@ final class MiddlewareRun: Sendable {
     }
 
     /// Performs the exchange, as `Transport.perform` does. Call it once.
-    func perform() async throws(CurlewError) -> TransferOutcome {
+    func outcome() async throws(CurlewError) -> TransferOutcome {
         sink.willStart(delivery)
         let outcome = await withTaskCancellationHandler {
             await result()
@@ -91,7 +91,7 @@ final class MiddlewareRun: Sendable {
         var outcome = TransferOutcome(head: reply.head, trailers: reply.trailers, metrics: metrics)
         if isOwn { outcome.answeredChallenges = reply.outcome?.answeredChallenges ?? [] }
         let judged = state.withLock { $0.judgedStatus }
-        outcome.isServersVerdict = isOwn && judged.map { ($0 == 401) == (reply.head.status == 401) } ?? false
+        outcome.judgesCredentials = isOwn && judged.map { ($0 == 401) == (reply.head.status == 401) } ?? false
         return outcome
     }
 
@@ -130,10 +130,10 @@ final class MiddlewareRun: Sendable {
         in phase: CurlewError.Phase,
         _ work: @escaping @Sendable () async throws -> T
     ) async throws -> T {
-        // The control refers to this run, so keeping it would be a cycle.
+        // The code has ended, so its control has nothing left to end.
         defer { controls.remove(Self.callKey) }
         return try await request.callingUserCode(
-            in: phase, budget, behind: { controls.add($0, for: Self.callKey) }, work)
+            budget: budget, in: phase, attaching: { controls.add($0, for: Self.callKey) }, work)
     }
 
     // MARK: Transfers
@@ -232,6 +232,114 @@ final class MiddlewareRun: Sendable {
         reason: "the middleware sends the request again, but its body can be read only once")
 }
 
+/// One request that a middleware has sent over the network, or the cache, and its response: the transport's sink.
+///
+/// The transfer runs in a separate task, because the middleware continues when the head has arrived. The body waits in
+/// a channel, which pauses the transport. The transfer ends when the body's reader is released.
+final class InterceptedTransfer: TransferSink {
+    /// The result. The transport makes no call afterwards.
+    let outcome = OneShot<Result<TransferOutcome, CurlewError>>()
+    private let request: TransferRequest
+    private let key: Int
+    private let run: MiddlewareRun
+    private let head = OneShot<Result<ResponseHead, CurlewError>>()
+    private let task: ExchangeTask
+    private let channel: BodyChannel
+    /// The informational responses. They wait for the reply: those of a reply that is not used are never delivered.
+    private let informational = Lock<[ResponseHead]>([])
+
+    init(_ request: TransferRequest, key: Int, of run: MiddlewareRun) {
+        self.request = request
+        self.key = key
+        self.run = run
+        let task = ExchangeTask()
+        self.task = task
+        channel = BodyChannel(onAbandon: { task.cancel() })
+    }
+
+    func start(over transport: any Transport) { task.start { [self] in await carryOut(over: transport) } }
+
+    func cancel() { task.cancel() }
+
+    private func carryOut(over transport: any Transport) async {
+        let result: Result<TransferOutcome, CurlewError>
+        do throws(CurlewError) {
+            result = .success(try await transport.perform(request, sink: self))
+        } catch {
+            result = .failure(error)
+        }
+        // Called first, because a middleware that learns of the end may send the request, with its body, again.
+        run.ended(key)
+        outcome.resolve(result)
+        head.resolve(result.map(\.head))
+        // The body ends last, because a reader that has reached its end looks for the outcome.
+        channel.finish(throwing: result.failure)
+    }
+
+    // MARK: The transport's calls
+
+    func willStart(_ control: any TransferControl) {
+        channel.producerStarts(control)
+        run.controls.add(control, for: key)
+    }
+
+    func didReceive(informational head: ResponseHead) { informational.withLock { $0.append(head) } }
+
+    // May be called while another reply of a middleware is being delivered. The lock of the exchange protects the state
+    // that it changes.
+    func didSend(bodyBytes: Int64, of expected: Int64?) { run.sink.didSend(bodyBytes: bodyBytes, of: expected) }
+
+    func didReceive(head: ResponseHead) -> Disposition {
+        run.received(head, to: request)
+        self.head.resolve(.success(head))
+        return .proceed
+    }
+
+    func didReceive(body: UnsafeRawBufferPointer) -> Disposition { channel.receive(body) }
+
+    // MARK: The middleware's reply
+
+    /// Returns the reply when its head has arrived. Its body is read from the channel.
+    func reply() async throws(CurlewError) -> Reply {
+        // If the caller was cancelled, releasing the reader ends the transfer.
+        let reader = StreamReader(claiming: channel)
+        let head = try await arrivedHead()
+        let body = Reply.Stream {
+            var reader = reader
+            return { try await reader.next() }
+        }
+        return Reply(head, .stream(body), from: source)
+    }
+
+    /// Returns the reply with its whole body. If it throws, the transfer has ended: a middleware that catches the error
+    /// may send the request, with its body, again.
+    func collectedReply(upTo limit: Int) async throws -> Reply {
+        do {
+            // The transport enforces the limit, if it is Curlew's own.
+            let body = try await reply().data(upTo: limit)
+            let head = try await outcome.waitThroughCancellation().get().head
+            return Reply(head, .data(body), from: source)
+        } catch {
+            cancel()
+            _ = await outcome.waitThroughCancellation()
+            throw error
+        }
+    }
+
+    private var source: Reply.Source {
+        Reply.Source(informational: informational, outcome: outcome, run: run.token)
+    }
+
+    private func arrivedHead() async throws(CurlewError) -> ResponseHead {
+        let arrived = await withTaskCancellationHandler {
+            await head.waitThroughCancellation()
+        } onCancel: {
+            task.cancel()
+        }
+        return try arrived.get()
+    }
+}
+
 extension Reply {
     /// The reply without the fields that the session stores. They belong to the request from whose exchange a
     /// middleware kept the reply. Stored again, they would replace those of later responses: a log-out would be undone.
@@ -240,4 +348,8 @@ extension Reply {
         for name in ["Set-Cookie", "Strict-Transport-Security"] { reply.head.headers.remove(name: name) }
         return reply
     }
+}
+
+extension Result {
+    fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

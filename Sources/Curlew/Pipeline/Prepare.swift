@@ -7,69 +7,73 @@ internal import FoundationNetworking
 /// redirect or an answered challenge makes another one.
 struct OutgoingRequest: Sendable {
     var snapshot: RequestSnapshot
-    var transfer: TransferRequest
-    /// The progress of reporting the exchange to monitors.
-    var announcement = Announcement.none
-    /// Stored credentials of the session. The request repeats one that was sent without them and was challenged.
-    var storedAnswer: TransferAuthentication?
+    var transferRequest: TransferRequest
+    var occasion = Occasion.followUp
+    /// Set if this repeats a challenged request: the stored credentials of the session, which are added.
+    var sessionCredentials: TransferAuthentication?
 
-    enum Announcement: Sendable {
-        case none
-        /// Nothing was reported. `isNoted`: the history has the request.
-        case described(isNoted: Bool)
-        /// The exchange was reported as started: its request is sent again, as if the transport had answered a
-        /// challenge.
-        case started
+    /// Why a request is sent. Decides which events monitors receive.
+    enum Occasion: Sendable {
+        /// It is the first of its attempt. Neither its creation nor its exchange has been reported.
+        case first
+        /// It follows a redirect, or a challenge that the session's hook has answered, reported as a new exchange.
+        case followUp
+        /// It is sent again with stored credentials. To monitors this is one exchange, whose start they know, as if the
+        /// transport had answered the challenge.
+        case repetition
+
+        var isFirst: Bool { if case .first = self { true } else { false } }
+        var isRepetition: Bool { if case .repetition = self { true } else { false } }
     }
 }
 
 extension Run {
-    /// Returns the first request of the attempt: as the user described it, adapted, with its body, and lowered.
+    /// Returns the first request of the attempt: described by the user, adapted, with its body, and built for the
+    /// transport.
     func firstRequest() async throws(CurlewError) -> OutgoingRequest {
         if attempt.options.isCancelled { throw request.cancellation }
-        var (visible, isNoted) = try initialRequest()
-        if !attempt.options.adapters.isEmpty { visible = try await adapt(visible) }
+        var snapshot = try initialRequest()
+        if !attempt.options.adapters.isEmpty { snapshot = try await adapt(snapshot) }
         var body: BodySource?
-        if let upload = request.kind.upload {
-            let made = try await upload.makeBody(for: request, events)
+        if let bodyMaker = request.kind.bodyMaker {
+            let made = try await bodyMaker.makeBody(for: request, events)
             // An earlier attempt may have read a body that can be read only once.
             let needsNewBody = attempt.number > 0 && request.replacesBodies
-            body = needsNewBody ? try await request.bodyToSendAgain(made) : made
+            body = needsNewBody ? try await bodyToSendAgain(made) : made
         }
         do throws(CurlewError) {
-            let transfer = try lower(visible, body: body)
-            return OutgoingRequest(snapshot: visible, transfer: transfer, announcement: .described(isNoted: isNoted))
+            let transfer = try transferRequest(for: snapshot, body: body)
+            return OutgoingRequest(snapshot: snapshot, transferRequest: transfer, occasion: .first)
         } catch {
             // The request was created, although it cannot be sent.
-            try request.reportCreation(of: visible, isNoted: isNoted, events)
+            try request.reportCreation(of: snapshot, events)
             throw error
         }
     }
 
-    /// Returns the request as the user described it, and whether it is in the history already.
-    private func initialRequest() throws(CurlewError) -> (RequestSnapshot, isNoted: Bool) {
+    /// Returns the request as the user described it, and adds it to the history.
+    private func initialRequest() throws(CurlewError) -> RequestSnapshot {
         do {
             let context = request.context
             if events == nil, case .plain(let description) = request.kind.source,
                 let plain = try description.asSnapshot(
                     keepsDotSegments: context.configuration.keepsDotSegments, resolved: resolved)
             {
-                // A plain request is recorded here only if adapters look at it, and otherwise when its exchange begins.
                 // A request with a separate body is never plain.
-                let isSeen = !attempt.options.adapters.isEmpty
-                if isSeen { request.note(plain) }
-                return (plain, isSeen)
+                request.addToHistory(plain)
+                return plain
             }
             let made = try resolved(request.kind.source.urlRequest(of: request, in: self))
                 .withoutDotSegments(in: context)
             try made.validate()
-            request.note(.made(made))
+            let snapshot = RequestSnapshot.made(made)
+            request.addToHistory(snapshot)
             events?.emit { [request] in $0.request(request, didCreateInitialURLRequest: made) }
-            return (.made(made), true)
+            return snapshot
         } catch {
             let failure = ErrorWrapping.creation(error)
             events?.emit { [request] in $0.request(request, didFailToCreateURLRequestWithError: failure) }
-            request.creationFailed()
+            request.reportFailedCreation()
             throw failure
         }
     }
@@ -97,8 +101,8 @@ extension Run {
         guard let control = try request.context.endpoints?.get() else { return try request.context.baseURL?.get() }
         // `//host/path` takes only the scheme, and either all endpoints use TLS or none.
         if url.host(percentEncoded: true)?.isEmpty == false { return control.bases[0] }
-        // The request is too late, which no endpoint should be blamed for.
-        if budget.remaining == .zero { throw .totalTimeout(budget.total, phase: .queue) }
+        // Checked before an endpoint is chosen: a timeout here is not its failure.
+        try budget.checkTimeIsLeft(.queue)
         let used = endpoints ?? UsedEndpoints(control)
         endpoints = used
         return used.base()
@@ -106,7 +110,7 @@ extension Run {
 
     /// Releases the endpoint if the adapters have changed the origin of the request, because another server will
     /// respond.
-    func keepEndpoint(of described: URL?, for adapted: URL?) {
+    private func releaseEndpoint(of described: URL?, ifUnusedBy adapted: URL?) {
         if let described, let adapted, RedirectLocation.isSameOrigin(described, adapted) { return }
         endpoints?.finish { _ in nil }
     }
@@ -126,12 +130,12 @@ extension Run {
                 return adapted
             }.withoutDotSegments(in: request.context)
             // A request that the adapters returned unchanged keeps its cheaper form.
-            let visible = adapted.isCopy(of: given) ? initial : .made(adapted)
-            if visible !== initial { try adapted.validate() }
-            if endpoints != nil { keepEndpoint(of: given.url, for: adapted.url) }
-            request.note(visible)
+            let snapshot = adapted.isCopy(of: given) ? initial : .made(adapted)
+            if snapshot !== initial { try adapted.validate() }
+            if endpoints != nil { releaseEndpoint(of: given.url, ifUnusedBy: adapted.url) }
+            request.addToHistory(snapshot)
             events?.emit { [request] in $0.request(request, didAdaptInitialRequest: given, to: adapted) }
-            return visible
+            return snapshot
         } catch {
             let timeout = (error as? CurlewError).flatMap { $0.code == .totalTimedOut ? $0 : nil }
             let failure = timeout ?? ErrorWrapping.adaptation(error)
@@ -143,187 +147,38 @@ extension Run {
     }
 }
 
-// MARK: Lowering: making the transfer request
+// MARK: The transfer request
 
 extension Run {
     /// Returns what the transport sends for a request, according to the current options. Below this step, only
     /// middleware and exchange adapters see a `URLRequest`.
-    func lower(_ visible: RequestSnapshot, body: BodySource?) throws(CurlewError) -> TransferRequest {
+    func transferRequest(for snapshot: RequestSnapshot, body: BodySource?) throws(CurlewError) -> TransferRequest {
         let own = request.record.withLock { $0.extras?.options }
-        let lowering = Lowering(context: request.context, own: own, purpose: request.kind.purpose)
-        var lowered = try lowering.lower(
-            visible,
-            body: body,
-            task: task,
-            attempt: attempt.number,
-            remaining: budget.remaining
-        )
-        // A plain request of a session without a cache says nothing about caching.
-        if own != nil || visible.original != nil || request.context.configuration.cache != nil {
-            try lowerCaching(of: visible, own, into: &lowered)
+        let builder = TransferRequestBuilder(context: request.context, own: own, purpose: request.kind.purpose)
+        var transfer = try builder.build(
+            snapshot, body: body, task: exchangeID, attempt: attempt.number, remaining: budget.remaining)
+        // Skips the cache options when nothing can set them.
+        if own != nil || snapshot.original != nil || request.context.configuration.cache != nil {
+            try setCaching(of: snapshot, own, in: &transfer)
         }
-        return lowered
+        return transfer
     }
 }
 
-/// Turns a `RequestSnapshot` into what a transport takes. It moves credentials out of the URL, and refuses everything
-/// that cannot be sent.
-struct Lowering {
-    let context: SessionContext
-    /// The request's own options. `nil` if it has none.
-    let own: RequestOptions?
-    let purpose: TransferPurpose
-
-    func lower(
-        _ visible: RequestSnapshot,
-        body: BodySource?,
-        task: TaskIdentifier,
-        attempt: Int,
-        remaining: Duration?
-    ) throws(CurlewError) -> TransferRequest {
-        guard var target = visible.url else {
-            throw CurlewError(.invalidURL, phase: .creation, reason: "the request has no URL")
-        }
-        var authority: TransferAuthentication?
-        if !visible.hasPlainHost {
-            let given = target
-            (target, authority) = try Self.separateCredentials(of: given)
-            // Foundation accepts `http://ho%0Ast/`.
-            if let host = target.host(percentEncoded: false), !Hostname.isUsable(host) {
-                throw CurlewError(
-                    .invalidURL, phase: .creation, reason: "the URL's host is not a valid host name", url: given)
-            }
-        }
-        // The upgrade to https (HSTS) precedes the choice of credentials, proxy and cookies, which depend on the
-        // scheme.
-        if let hsts = context.configuration.hsts, !hsts.isEmpty { target = try hsts.upgraded(target) }
-        let method = visible.method
-        guard method.isValid else {
-            throw CurlewError(
-                .requestCreationFailed, phase: .creation, reason: "the method is not a valid HTTP token", url: target)
-        }
-        let fields = visible.fields
-        for field in fields where !field.isValid { throw CurlewError.invalidHeader(field) }
-        var headers = fields.isEmpty ? HTTPHeaders() : HTTPHeaders(received: fields)
-        if let name = context.configuration.resilience.deadlineField, !name.isHTTPToken {
-            throw CurlewError.invalidHeader(HTTPHeader(name: name, value: ""))
-        }
-        var options = context.plainOptions
-        let isDefault = visible.timeoutInterval == RequestSnapshot.defaultTimeoutInterval
-        if own != nil || purpose != .memory || !isDefault || remaining != nil {
-            options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
-        }
-        if let authority {
-            options.authentication = authority
-        } else if !context.configuration.credentials.isEmpty {
-            options.authentication = context.configuration.authentication(for: target)
-        }
-        if let own {
-            try own.addFields(to: &headers)
-            if let authentication = own.authentication { options.authentication = authentication }
-        }
-        if own?.bypassesProxy == true {
-            options.proxy = Proxy.none
-        } else if let routing = context.configuration.proxyRouting {
-            options.proxy = routing(target) ?? Proxy.none
-        }
-        let defaultHeaders = context.defaultHeaders(for: target)
-        if headers.asksForIdentity ?? defaultHeaders.asksForIdentity { options.decodesContent = false }
-        if let request = visible.original {
-            request.refine(&headers, &options, hasCache: context.configuration.cache != nil)
-        }
-        var body = body
-        if body == nil, let described = visible.original { body = try Self.body(of: described) }
-        var lowered = TransferRequest(
-            identifier: task,
-            attempt: attempt,
-            url: target,
-            method: method,
-            headers: headers,
-            defaultHeaders: defaultHeaders,
-            body: body ?? BodySource.none,
-            options: options
-        )
-        if let trailers = own?.trailers {
-            try lowered.body.checkCarriesTrailers()
-            lowered.trailers = trailers
-        }
-        return lowered
-    }
-
-    private func transferOptions(timeoutInterval: TimeInterval, remaining: Duration?) -> TransferOptions {
-        let isDefault = timeoutInterval == RequestSnapshot.defaultTimeoutInterval
-        var timeouts = own?.timeouts ?? context.configuration.timeouts
-        if !isDefault, timeoutInterval > 0, own?.timeouts == nil {
-            timeouts.firstByte = .bounded(seconds: timeoutInterval)
-            timeouts.idle = .bounded(seconds: timeoutInterval)
-        }
-        timeouts.total = remaining
-        var lowered = TransferOptions(timeouts: timeouts)
-        lowered.purpose = purpose
-        if let own {
-            lowered.expectContinue = own.expectContinue
-            lowered.multiplexes = own.multiplexes
-        }
-        switch purpose {
-        // The transport has no limit, because a user may turn the body into a file. The delegate enforces it for other
-        // bodies.
-        case .memory where own?.asksAboutHead == true || context.plainOptions.maximumBodySize == nil: break
-        case .memory:
-            lowered.maximumBodySize = own?.maximumBodySize ?? context.configuration.maximumBodySize
-        // A file has only the limit that the user sets. In a stream the limit applies to a line or an event, not to the
-        // body.
-        case .file: lowered.maximumBodySize = own?.maximumBodySize
-        case .stream: lowered.maximumBodySize = nil
-        }
-        return lowered
-    }
-
-    /// Moves `user:password@` out of the URL, into credentials for Basic authentication: URLs are logged. Throws if the
-    /// URL cannot be taken apart.
-    private static func separateCredentials(of url: URL) throws(CurlewError) -> (URL, TransferAuthentication?) {
-        let (encodedUser, encodedPassword) = (url.user(percentEncoded: true), url.password(percentEncoded: true))
-        guard encodedUser?.isEmpty == false || encodedPassword != nil else { return (url, nil) }
-        var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-        parts?.user = nil
-        parts?.password = nil
-        guard let bare = parts?.url else {
-            throw CurlewError(.invalidURL, phase: .creation, reason: "the URL cannot be taken apart", url: url)
-        }
-        // User info that is not valid UTF-8 is used in its encoded form.
-        let user = url.user(percentEncoded: false) ?? encodedUser ?? ""
-        let password = url.password(percentEncoded: false) ?? encodedPassword ?? ""
-        return (bare, TransferAuthentication(scheme: .basic, username: user, password: password))
-    }
-
-    private static func body(of request: URLRequest) throws(CurlewError) -> BodySource {
-        if let data = request.httpBody { return data.isEmpty ? .none : .data(data) }
-        // SAFETY: an unopened stream is handed over with its request: the body's queue alone reads it.
-        nonisolated(unsafe) let stream = request.httpBodyStream
-        guard let stream else { return .none }
-        guard stream.streamStatus == .notOpen else {
-            throw CurlewError(
-                .bodyUnavailable,
-                phase: .send,
-                reason: "The request's body stream has been read already."
-            )
-        }
-        return .inputStream(stream, length: request.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) })
-    }
-}
+// MARK: The cache
 
 extension Run {
     /// Sets `options.cache`, if the request, a handler or a monitor changes the session's caching.
-    func lowerCaching(
-        of visible: RequestSnapshot,
+    private func setCaching(
+        of snapshot: RequestSnapshot,
         _ own: RequestOptions?,
-        into lowered: inout TransferRequest
+        in transfer: inout TransferRequest
     ) throws(CurlewError) {
-        let policy = own?.cachePolicy ?? visible.cachePolicy
+        let policy = own?.cachePolicy ?? snapshot.cachePolicy
         guard let cache = request.context.configuration.cache else {
             guard policy == .onlyStored else { return }
             throw CurlewError(
-                .notInCache, phase: .creation, reason: "the session has no cache", url: lowered.url)
+                .notInCache, phase: .creation, reason: "the session has no cache", url: transfer.url)
         }
         let handler = own?.cachedResponseHandler ?? request.context.cachedResponseHandler
         let listens = events?.wantsBodies == true
@@ -331,32 +186,58 @@ extension Run {
         var overrides = CacheOverrides(policy: policy)
         overrides.mustReview = handler != nil
         if handler != nil || listens {
-            let (request, events) = (request, events)
-            let isMemory = cache.store is MemoryCacheStore
-            overrides.review = { [weak request] sent, head, body in
-                let offered = CachedResponse(head: head, url: sent.url, data: body)
-                var accepted: CachedResponse? = offered
-                if let handler {
-                    let ask = { await handler.dataTask(sent.identifier, willCacheResponse: offered) }
-                    accepted = if let request { await UserCode.call(for: request, ask) } else { await ask() }
-                }
-                guard let accepted, accepted.mayBeStored(inMemory: isMemory) else { return nil }
-                if let request {
-                    let task = sent.identifier
-                    events?.emitStorage(of: accepted.data) {
-                        $0.request(request, task: task, willCacheResponse: accepted)
-                    }
-                }
-                return accepted.stored(insteadOf: offered)
-            }
+            overrides.review = review(by: handler, inMemory: cache.store is MemoryCacheStore)
         }
-        lowered.options.cache = overrides
+        transfer.options.cache = overrides
+    }
+
+    /// Returns a closure that asks the handler, if there is one, about a response that may be stored, and notifies
+    /// monitors of one that is about to be.
+    private func review(by handler: (any CachedResponseHandler)?, inMemory isMemory: Bool) -> CacheOverrides.Review {
+        { [weak request, events] sent, head, body, budget in
+            let offered = CachedResponse(head: head, url: sent.url, data: body)
+            var accepted: CachedResponse? = offered
+            if let handler {
+                accepted = await handler.review(offered, of: sent.identifier, for: request, within: budget)
+            }
+            guard let accepted, accepted.mayBeStored(inMemory: isMemory) else { return nil }
+            if let request {
+                let task = sent.identifier
+                events?.emitStorage(of: accepted.data) {
+                    $0.request(request, task: task, willCacheResponse: accepted)
+                }
+            }
+            return accepted.stored(insteadOf: offered)
+        }
+    }
+}
+
+extension CachedResponseHandler {
+    /// Asks the handler about a response. Returns `nil` if it refuses, or does not answer in time: the reader has the
+    /// whole response, so a review that takes too long does not fail the request. The answer of a cancelled task counts.
+    fileprivate func review(
+        _ offered: CachedResponse,
+        of task: TaskIdentifier,
+        for request: Request?,
+        within budget: TimeoutBudget
+    ) async -> CachedResponse? {
+        let answer = OneShot<CachedResponse?>()
+        do throws(CurlewError) {
+            try await budget.limitWait(.receive) {
+                let ask = { await self.dataTask(task, willCacheResponse: offered) }
+                let reviewed = if let request { await UserCode.call(for: request, ask) } else { await ask() }
+                answer.resolve(reviewed)
+            }
+        } catch {
+            return nil
+        }
+        return answer.value ?? nil
     }
 }
 
 extension RequestSnapshot {
     /// The cache policy of the `URLRequest`. Policies that differ only for remote caches are treated alike.
-    var cachePolicy: CachePolicy {
+    fileprivate var cachePolicy: CachePolicy {
         guard let request = original else { return .useProtocol }
         switch request.cachePolicy {
         case .useProtocolCachePolicy: return .useProtocol

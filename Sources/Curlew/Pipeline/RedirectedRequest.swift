@@ -9,14 +9,15 @@ struct RedirectedRequest {
     let next: TransferRequest
     /// The next request, as users see it.
     let proposal: URLRequest
-    private let lowered: TransferRequest
+    /// The request that was redirected.
+    private let former: TransferRequest
     private let request: Request
 
     init(_ redirect: Redirect, _ sent: OutgoingRequest, in request: Request) {
         let context = request.context
         let removed = redirect.headersToRemove(
-            from: sent.transfer.effectiveHeaders, by: context.configuration.redirects)
-        var next = sent.transfer
+            from: sent.transferRequest.effectiveHeaders, by: context.configuration.redirects)
+        var next = sent.transferRequest
         next.url = redirect.url
         next.method = redirect.method
         for name in removed { next.headers.remove(name: name) }
@@ -29,7 +30,7 @@ struct RedirectedRequest {
         }
         self.next = next
         proposal = Self.proposal(redirect, for: sent.snapshot.urlRequest, without: removed)
-        lowered = sent.transfer
+        former = sent.transferRequest
         self.request = request
     }
 
@@ -50,7 +51,7 @@ struct RedirectedRequest {
     /// A handler may replace a redirect within the origin by one to another origin. The fields that it left unchanged
     /// are then removed, as if the server had redirected there. The fields that it set or changed are sent.
     func withoutSecrets(_ answer: URLRequest) -> URLRequest {
-        guard let url = answer.url, !RedirectLocation.isSameOrigin(lowered.url, url) else { return answer }
+        guard let url = answer.url, !RedirectLocation.isSameOrigin(former.url, url) else { return answer }
         var answer = answer
         for field in HTTPHeaders(answer.allHTTPHeaderFields ?? [:])
         where policy.staysBehind(field) && proposal.value(forHTTPHeaderField: field.name) == field.value {
@@ -64,12 +65,12 @@ struct RedirectedRequest {
         let context = request.context
         var own = request.record.withLock { $0.extras?.options } ?? RequestOptions()
         // Credentials that an earlier redirect has removed are not added again.
-        own.authentication = lowered.options.authentication
-        let lowering = Lowering(context: context, own: own, purpose: next.options.purpose)
+        own.authentication = former.options.authentication
+        let builder = TransferRequestBuilder(context: context, own: own, purpose: next.options.purpose)
         // The body of an upload is not in its `URLRequest`.
         let body = changed.hasBody(of: proposal) ? next.body : nil
         if body == nil || next.trailers == nil { own.trailers = nil }
-        var result = try lowering.lower(
+        var result = try builder.build(
             .made(changed),
             body: body,
             task: next.identifier,
@@ -78,7 +79,7 @@ struct RedirectedRequest {
         )
         result.defaultHeaders = next.defaultHeaders
         result.options.cache = next.options.cache
-        if !RedirectLocation.isSameOrigin(lowered.url, result.url) {
+        if !RedirectLocation.isSameOrigin(former.url, result.url) {
             result.options.authentication = nil
             // If the redirect stayed within the origin that the handler leaves, `next` still has the session's secret
             // fields.
@@ -94,10 +95,10 @@ struct RedirectedRequest {
 
     /// Whether secrets were removed because of the new origin, and no handler has replaced them.
     func leavesCredentials(_ next: TransferRequest) -> Bool {
-        guard !RedirectLocation.isSameOrigin(lowered.url, next.url) else { return false }
-        if lowered.options.authentication != nil, next.options.authentication == nil { return true }
+        guard !RedirectLocation.isSameOrigin(former.url, next.url) else { return false }
+        if former.options.authentication != nil, next.options.authentication == nil { return true }
         let sent = next.effectiveHeaders
-        return lowered.effectiveHeaders.contains {
+        return former.effectiveHeaders.contains {
             SecretNames.containsField($0.name) && policy.staysBehind($0) && !sent.contains(name: $0.name)
         }
     }

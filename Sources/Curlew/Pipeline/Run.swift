@@ -4,8 +4,13 @@ internal import CurlewLocks
 /// Carries out one request, from its description to its result. This file shows the steps between joining the session's
 /// registry and the result; steps in other files are named with their file. `Drivers.swift` starts and ends runs.
 ///
-/// Two nested loops. `result` repeats the attempt if a retrier wants that, and does not see redirects. `attemptResult`
-/// follows redirects and challenges, and does not see retriers.
+/// Three loops, each inside the one before. Each loop has its own reason to repeat:
+///
+///     makeValue, UnstructuredDriver.drive   repeat `result` if no value can be made from it and a retrier wants
+///     │                                     another attempt: the first for awaiting methods, the second for handlers
+///     └─ result                             repeats the attempt if a retrier wants that after its failure or status,
+///        │                                  a WebSocket connects again, or a download starts over
+///        └─ attemptResult                   sends another exchange of the attempt, after a redirect or a challenge
 ///
 /// A run belongs to the task that drives the request, and is not shared. Functions that are marked `@inline(never)`
 /// keep their temporaries out of the frame of the waiting task, which every request in flight has
@@ -21,19 +26,19 @@ final class Run {
     var budget = TimeoutBudget.unlimited
     /// The identifier of the current exchange, under which the session's registry lists the request. Each exchange gets
     /// a new one, except a request that is sent again with stored credentials.
-    var task: TaskIdentifier
+    var exchangeID: TaskIdentifier
     private var hasBegun = false
     /// The number of exchanges that have begun, in all attempts.
     var sendCount = 0
     var retries = RetryHistory()
     /// The values of the current attempt.
-    var attempt = AttemptState()
+    var attempt = OngoingAttempt()
     /// The admission of the current attempt. `nil` without resilience.
     var admission: AdmittedAttempt?
     /// The endpoints of the attempts. `nil` if none has used the session's group.
     var endpoints: UsedEndpoints?
     /// A download whose response a retrier may still replace.
-    var heldDownload: HeldDownload?
+    var undecidedDownload: UndecidedDownload?
     /// The options for the first attempt, if `beginAwaiting` has read them. `nil` after the attempt has begun.
     var firstOptions: AttemptOptions?
 
@@ -52,12 +57,12 @@ final class Run {
         self.ownsTask = ownsTask
         self.firstOptions = firstOptions
         if let refusal = session.refusal { throw refusal }
-        task = try session.registry.withLock { registry throws(CurlewError) in try registry.join(request) }
+        exchangeID = try session.registry.withLock { registry throws(CurlewError) in try registry.join(request) }
     }
 
     /// Removes the request from the registry, and resumes the waits for its end.
     func leave() {
-        for ended in session.registry.withLock({ $0.leave(request, last: task) }) { ended.resolve(()) }
+        for ended in session.registry.withLock({ $0.leave(request, last: exchangeID) }) { ended.resolve(()) }
     }
 
     /// Repeats the attempt until there is a result that no retrier wants to replace.
@@ -66,7 +71,8 @@ final class Run {
             beginAttempt()
             let result = await attemptResult()
             if admission != nil || endpoints != nil { recordOutcome(of: result) }  // Run+Admission.swift
-            // A retrier may refuse a status that the awaiting method accepts.
+            // A retrier may refuse a status that the awaiting method accepts. Status 200 is exempt, to keep the plain
+            // path short.
             let mayBeRefused = attempt.options.hasRetriers && result.response?.head.status != 200
             guard result.error != nil || mayBeRefused || request.opensWebSocket else { return result }
             if case .end(let last) = await retryOrEnd(after: result) { return last }  // Retry.swift
@@ -77,10 +83,12 @@ final class Run {
     private func attemptResult() async -> RunResult {
         do throws(CurlewError) {
             var next = try await firstRequest()  // Prepare.swift
-            if let control = request.context.resilience { try await admit(next, by: control) }  // Run+Admission.swift
+            if let control = request.context.resilience, control.admitsAttempts {
+                try await admit(next, by: control)  // Run+Admission.swift
+            }
             while true {
                 let exchange = try await send(next)  // Send.swift
-                guard exchange.followable != nil else { return await finish(exchange) }  // Finish.swift
+                guard exchange.outcomeForFollowUp != nil else { return await finish(exchange) }  // Finish.swift
                 switch await followUp(exchange) {  // FollowUp.swift
                 case .deliver: return await finish(exchange)
                 case .refuse(let error): return await finish(exchange, refusing: error)
@@ -95,8 +103,8 @@ final class Run {
 
 // MARK: The attempt
 
-/// One attempt, as the run carries it out. (`Attempt` is its history, which users see.)
-struct AttemptState: Sendable {
+/// The attempt that a run carries out. `Attempt` is the record of one, which users see.
+struct OngoingAttempt: Sendable {
     /// The number of the attempt, counted from 0.
     var number = 0
     var options = AttemptOptions()
@@ -118,7 +126,7 @@ struct AttemptState: Sendable {
 }
 
 /// The options that an attempt needs before and while it is sent, read in one step when the attempt begins. Those for
-/// the transport are read by `Run.lower`, because adapters may set them.
+/// the transport are read by `Run.transferRequest`, because adapters may set them.
 struct AttemptOptions: Sendable {
     /// The session's adapter, then the request's own.
     var adapters: [any RequestAdapter] = []
@@ -128,49 +136,20 @@ struct AttemptOptions: Sendable {
     /// `nil` without monitors.
     var events: EventSink?
     var totalTimeout: Duration?
-    /// Whether the request was resumed, or its result asked for, before the options were read.
-    var isAskedFor = true
+    /// `RequestLifecycle.hasDemand` when the options were read.
+    var sawDemand = true
     /// Whether the request was cancelled before the attempt.
     var isCancelled = false
 }
 
-extension RequestRecord {
-    /// Returns the session's options, with those of the request.
-    func attemptOptions(in context: SessionContext) -> AttemptOptions {
-        var options = context.attemptOptions
-        (options.isAskedFor, options.isCancelled) = (lifecycle.isAskedFor, lifecycle.isCancelled)
-        if let extras { options.add(extras, to: context) }
-        // The process's monitor may have been set after the session was created.
-        if extras != nil || ProcessMonitor.current != nil {
-            options.events = EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? [])
-        }
-        return options
-    }
-}
-
-extension AttemptOptions {
-    /// Adds the options of a request, except its monitors, to those of the session.
-    fileprivate mutating func add(_ own: RequestExtras, to context: SessionContext) {
-        adapters += own.options.adapters
-        if !own.options.retriers.isEmpty { hasRetriers = true }
-        if !own.options.exchangeAdapters.isEmpty || !own.options.middleware.isEmpty {
-            interceptors = ExchangeInterceptors(
-                context.configuration.exchangeAdapters + own.options.exchangeAdapters,
-                context.configuration.middleware + own.options.middleware
-            )
-        }
-        if let timeouts = own.options.timeouts { totalTimeout = timeouts.total }
-    }
-}
-
 extension Run {
     /// Begins an attempt: takes an identifier for its first exchange, and reads the request's current options.
-    // Never inlined: keeps the frame of the waiting task small.
+    // Never inlined: see `Run`.
     @inline(never)
     func beginAttempt() {
         readOptions()
         if hasBegun {
-            task = session.registry.withLock { $0.nextTask(of: request, after: task) }
+            exchangeID = session.registry.withLock { $0.nextExchangeID(of: request, after: exchangeID) }
         } else {
             hasBegun = true
             if attempt.options.hasRetriers { request.paysIntoBudgets() }
@@ -182,9 +161,9 @@ extension Run {
         let options =
             exchange(&firstOptions, with: nil)
             ?? request.record.withLock { $0.attemptOptions(in: request.context) }
-        attempt = AttemptState(number: retries.count, options: options)
-        // The total timeout starts with the first attempt, but not before the result is asked for.
-        guard options.isAskedFor, budget.total == nil, let total = RequestDeadline.bound(options.totalTimeout)
+        attempt = OngoingAttempt(number: retries.count, options: options)
+        // The total timeout starts with the first attempt, but not before there is demand.
+        guard options.sawDemand, budget.total == nil, let total = RequestDeadline.bound(options.totalTimeout)
         else { return }
         budget = TimeoutBudget(total: total, started: .now)
     }

@@ -35,8 +35,8 @@ struct CollectedBody {
     var verdict = Verdict.open
     /// A file that is moved to its destination when the response has been accepted.
     var file: (any UnplacedFile)?
-    /// Whether the response is of no use and the next attempt asks differently: the request is repeated at once, and
-    /// retriers are not asked. `error` is then only that of the exchange.
+    /// The response is of no use for the file: repeat at once, asking for the whole file. Retriers are not asked, and
+    /// `error` is then only that of the exchange.
     var startsOver = false
 
     /// The decision about a head that was validated before the body.

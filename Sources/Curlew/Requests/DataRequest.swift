@@ -16,13 +16,13 @@ public class DataRequest: Request, @unchecked Sendable {
         switch kind.source {
         case .plain(let plain): plain
         case .convertible(let convertible): convertible
-        case .own: UndescribedRequest()
+        case .own: NoDescription()
         }
     }
 
     /// The part of the body that has arrived. `nil` if there is none.
     public var data: Data? {
-        switch record.withLock({ $0.exchange?.withLock { $0.delivery } ?? .none }) {
+        switch record.withLock({ $0.exchange?.withLock { $0.reception } ?? .none }) {
         case .delegated(let delegate): (delegate as? DataTaskDelegate)?.bytes
         case .closed(let body): body.contents
         case .none, .provisional, .asked, .refused: nil
@@ -35,17 +35,12 @@ public class DataRequest: Request, @unchecked Sendable {
 
     /// Returns the file of the body. Throws if the request was not turned into a download.
     public func file() async throws(CurlewError) -> URL {
-        let result = try acceptable(await outcome(of: beginAwaiting(), checksStatus: true))
+        let result = try acceptable(await driveOrJoin(beginAwaiting(), checksStatus: true))
         guard let url = result.body.fileURL else {
             throw CurlewError.fileMissing(in: .decoding).located(in: result)
         }
         return url
     }
-}
-
-/// Stands in for the description of a request that describes itself. Always throws.
-private struct UndescribedRequest: URLRequestConvertible {
-    func asURLRequest() throws -> URLRequest { throw CurlewError.requestNotCreated(NoDescription()) }
 }
 
 // Awaiting methods run the request in the awaiting task. A status outside 200..<300 is an error unless the request has
@@ -54,7 +49,7 @@ private struct UndescribedRequest: URLRequestConvertible {
 extension DataRequest {
     /// Returns the body.
     public func data() async throws(CurlewError) -> Data {
-        let result = try acceptable(await outcome(of: beginAwaiting(), checksStatus: true))
+        let result = try acceptable(await driveOrJoin(beginAwaiting(), checksStatus: true))
         return result.body.contents ?? Data()
     }
 
@@ -64,7 +59,7 @@ extension DataRequest {
     @_disfavoredOverload
     public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
         try await serialized { result throws(CurlewError) in
-            try Self.text(of: result, data: result.body.contents, encoding: encoding)
+            try result.text(from: result.body.contents, encoding: encoding)
         }
     }
 
@@ -74,93 +69,14 @@ extension DataRequest {
         decoder: any DataDecoder = FastJSONDecoder()
     ) async throws(CurlewError) -> T {
         try await serialized { result throws(CurlewError) in
-            try Self.value(of: result, data: result.body.contents, decoder: decoder)
+            try result.value(from: result.body.contents, decoder: decoder)
         }
     }
 
     /// Returns the whole response, whatever its status. It never throws, and validates only if you added validators.
     public func response() async -> DataResponse<Data?, CurlewError> {
-        let result = await outcome(of: beginAwaiting(), checksStatus: false)
+        let result = await driveOrJoin(beginAwaiting(), checksStatus: false)
         return DataResponse(of: result, result: result.unserializedData)
-    }
-}
-
-extension Request {
-    /// Whether the request has its own rules for acceptable responses.
-    var hasOwnRules: Bool {
-        record.withLock { record in
-            guard let options = record.extras?.options else { return false }
-            return options.acceptsAnyStatus || !options.validations.isEmpty
-        }
-    }
-
-    /// Returns the shared result, or throws its error. An awaiting method also throws for an unacceptable status.
-    func acceptable(_ result: RunResult) throws(CurlewError) -> RunResult {
-        if let error = result.error { throw error }
-        if !result.isStatusChecked, let response = result.response,
-            let error = StatusCheck.error(for: response, to: result.request?.method, body: result.body), !hasOwnRules
-        {
-            throw error
-        }
-        return result
-    }
-
-    static func text(of result: RunResult, data: Data?, encoding: String.Encoding?) throws(CurlewError) -> String {
-        guard let data, !data.isEmpty else { return "" }
-        let contentType = result.response?.head.headers.values(for: "Content-Type") ?? []
-        // Alamofire's serializer reads a body without a charset as Latin 1, which garbles most of today's texts.
-        if encoding == nil, let text = ResponseText.unnamedUTF8(data, contentType: contentType) { return text }
-        do {
-            return try StringResponseSerializer(encoding: encoding).serialize(
-                data,
-                method: result.request?.method,
-                status: result.response?.head.status,
-                contentType: contentType
-            )
-        } catch {
-            throw ErrorWrapping.serialization(error).located(in: result)
-        }
-    }
-
-    static func value<T: Decodable & Sendable>(
-        of result: RunResult,
-        data: Data?,
-        decoder: any DataDecoder
-    ) throws(CurlewError) -> T {
-        do {
-            return try DecodableResponseSerializer<T>(decoder: decoder).serialize(
-                data,
-                method: result.request?.method,
-                status: result.response?.head.status
-            )
-        } catch {
-            throw ErrorWrapping.serialization(error).located(in: result)
-        }
-    }
-}
-
-extension CurlewError {
-    /// Adds the media type and the first bytes of a body that is not in the expected form, usually a page of HTML. If
-    /// the body is what its type says, but has other members, `underlying` describes the problem.
-    private mutating func showUnreadable(_ result: RunResult) {
-        guard code == .decodingFailed, responseBody == nil, let head = result.response?.head,
-            let body = StatusCheck.excerpt(of: result.body), let text = StatusCheck.shown(body, of: head)
-        else { return }
-        let type = head.headers["Content-Type"]
-        let isCorrupted = if case .dataCorrupted? = underlying as? DecodingError { true } else { false }
-        guard isCorrupted || type?.lowercased().contains("json") != true else { return }
-        responseBody = body
-        reason += " The body (\(type.map { Redaction.excerpt(of: $0, limit: 60) } ?? "no media type")): \(text)"
-    }
-
-    /// Adds the URL, the status and the metrics of the response to an error.
-    func located(in result: RunResult) -> CurlewError {
-        var error = self
-        if error.url == nil { error.url = result.response?.url }
-        if error.responseCode == nil { error.responseCode = result.response?.head.status }
-        if error.metrics == nil { error.metrics = result.metrics }
-        error.showUnreadable(result)
-        return error
     }
 }
 
@@ -175,8 +91,8 @@ extension DataRequest {
     @discardableResult
     public func validate(_ validation: @escaping Validation) -> Self {
         addValidation { urlRequest, response, body in
-            guard let lifted = response.value else { return .success(()) }
-            return validation(urlRequest, lifted, body.data)
+            guard let foundationResponse = response.value else { return .success(()) }
+            return validation(urlRequest, foundationResponse, body.data)
         }
     }
 
@@ -208,7 +124,7 @@ extension DataRequest {
         queue: DispatchQueue? = nil,
         completionHandler: @escaping @Sendable (DataResponse<Data?, CurlewError>) -> Void
     ) -> Self {
-        addUnserialized(Delivery(queue: queue, of: self), completionHandler)
+        addUnserialized(CallbackDelivery(queue: queue, of: self), completionHandler)
         return self
     }
 
@@ -219,7 +135,7 @@ extension DataRequest {
         responseSerializer: Serializer,
         completionHandler: @escaping @Sendable (DataResponse<Serializer.SerializedObject, CurlewError>) -> Void
     ) -> Self {
-        addSerialized(Delivery(queue: queue, of: self), responseSerializer, completionHandler)
+        addSerialized(CallbackDelivery(queue: queue, of: self), responseSerializer, completionHandler)
         return self
     }
 
@@ -291,7 +207,7 @@ extension DataRequest {
 
 extension DataRequest {
     func addUnserialized(
-        _ delivery: Delivery,
+        _ delivery: CallbackDelivery,
         _ completion: @escaping @Sendable (DataResponse<Data?, CurlewError>) -> Void
     ) {
         addHandler(delivery, serializes: false, completion) { (monitor, request: DataRequest, response) in
@@ -302,7 +218,7 @@ extension DataRequest {
     }
 
     package func addSerialized<Serializer: DataResponseSerializerProtocol>(
-        _ delivery: Delivery,
+        _ delivery: CallbackDelivery,
         _ serializer: Serializer,
         _ completion: @escaping @Sendable (DataResponse<Serializer.SerializedObject, CurlewError>) -> Void
     ) {

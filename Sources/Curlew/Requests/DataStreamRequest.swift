@@ -20,16 +20,12 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     let channel: BodyChannel
     let reading: Lock<Reading>
     /// The handle of the run, if it is not the user's.
-    private let runsHandle: Lock<WeakHandle>
-
-    private struct WeakHandle {
-        weak var request: DataStreamRequest?
-    }
+    private let runsHandle: WeakReference<DataStreamRequest>
 
     /// The readers of the body, and the calls that wait for the head.
     struct Reading {
-        /// Whether a sequence or `head()` has claimed the body, which starts the run.
-        var hasSequence = false
+        /// Whether a sequence has begun to read, or `head()` was called. The first of them starts the run, or joins it.
+        var isAwaited = false
         /// Whether a sequence has begun to read the body.
         var hasReader = false
         /// The number of calls of `head()` that wait.
@@ -39,7 +35,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         /// Whether the session is draining: the request ends when its head has arrived and the body has no reader.
         var endsUnread = false
         /// The handlers that read the body.
-        var consumers: [StreamConsumer] = []
+        var handlers: [StreamHandler<Data>] = []
         /// The task that delivers chunks to the handlers.
         var pump: Task<Void, Never>?
         /// Whether the request announces that it expects an event stream.
@@ -49,8 +45,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         /// The successors of this request if its events reconnect. Created with the sequence.
         var succession: EventSuccession?
 
-        /// Whether the session drains and the claimed body has no reader, so that the request must not wait for one.
-        var isLeftUnread: Bool { endsUnread && hasSequence && !hasReader && headsAwaited == 0 }
+        /// Whether the session drains and the awaited body has no reader, so that the request must not wait for one.
+        var isLeftUnread: Bool { endsUnread && isAwaited && !hasReader && headsAwaited == 0 }
 
         /// Whether nothing reads the body or waits for the head, so that only the user's handle keeps the run alive.
         var isUnread: Bool { unreadRun != nil && !hasReader && pump == nil && headsAwaited == 0 }
@@ -77,24 +73,22 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         self.convertible = convertible
         self.automaticallyCancelOnStreamError = automaticallyCancelOnStreamError
         let reading = Lock(Reading())
-        let runsHandle = Lock(WeakHandle())
-        let users = Lock(WeakHandle())
+        let runsHandle = WeakReference<DataStreamRequest>()
+        let usersHandle = WeakReference<DataStreamRequest>()
         self.reading = reading
         self.runsHandle = runsHandle
-        let channel = BodyChannel {
-            (runsHandle.withLock { $0.request } ?? users.withLock { $0.request })?.cancel()
-        }
+        let channel = BodyChannel { (runsHandle.object ?? usersHandle.object)?.cancel() }
         self.channel = channel
         let kind = RequestKind(
             source: .own { _, _ in try Self.describe(convertible, wantsEvents: reading.withLock { $0.wantsEvents }) },
-            upload: uploadable.map { UploadTaskDelegate(make: $0) },
+            bodyMaker: uploadable.map { BodyMaker(make: $0) },
             purpose: .stream,
             makeDelegate: { StreamTaskDelegate(channel, checksStatus: $0.checksStatus) },
             reader: ChannelReader(channel: channel, reading: reading)
         )
         super.init(
             kind, session: session, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
-        users.withLock { $0.request = self }
+        usersHandle.object = self
         reading.withLock { $0.session = session }
     }
 
@@ -115,7 +109,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     /// Makes the handle for a run that must not keep the user's handle alive.
     func handleOfRun() -> DataStreamRequest {
         let made = DataStreamRequest(ofRun: self)
-        runsHandle.withLock { $0.request = made }
+        runsHandle.object = made
         return made
     }
 
@@ -149,7 +143,7 @@ private struct ChannelReader: ResponseReader {
     /// `false` once the reader of a sequence has bytes: it would get the beginning a second time. Handlers hear of each
     /// attempt.
     func allowsAnotherAttempt(of request: Request) -> Bool {
-        guard reading.withLock({ $0.hasSequence }) else { return true }
+        guard reading.withLock({ $0.isAwaited }) else { return true }
         let exchange = request.record.withLock { $0.exchange }
         return exchange?.withLock { $0.acceptedHead == nil || $0.download.completed == 0 } ?? true
     }
@@ -184,8 +178,8 @@ extension DataStreamRequest {
             open: { reconnection in
                 guard let reconnection else { return self.connection() }
                 guard let session else { return .withoutSession }
-                let next = self.again(in: session, after: reconnection.lastEventID)
-                succession.goesOn(with: next)
+                let next = self.successor(in: session, after: reconnection.lastEventID)
+                succession.add(next)
                 return next.connection()
             },
             cancelled: succession.cancelled,
@@ -233,7 +227,7 @@ extension DataStreamRequest {
             if end.resolve(()) { self.headWaitEnded(isCancelled: true) }
         }
         if let head { return head }
-        let result = await joined()
+        let result = await joinRun()
         if let error = result.error { throw error }
         // A response without a body may end before a validation has accepted its head.
         if let head = result.response?.head { return head }
@@ -249,6 +243,23 @@ extension DataStreamRequest {
         if let end { cancel(with: end) }
     }
 
+    /// Starts the run in a separate task, unless an earlier call has. `reads` is `false` if the caller wants only the
+    /// head. Leaving the iteration, or the end of its task, cancels the request.
+    private func startRun(reads: Bool) {
+        let isFirst = reading.withLock { reading in
+            defer { reading.isAwaited = true }
+            if reads { reading.hasReader = true }
+            return !reading.isAwaited
+        }
+        guard isFirst else { return }
+        let plan = beginAwaiting()
+        // A call that only wants the head must not keep the user's handle alive: releasing the handle ends a run whose
+        // body is not read.
+        let run = reads ? self : handleOfRun()
+        if !reads, case .drive = plan.action { reading.withLock { $0.unreadRun = .forHeads } }
+        Task { _ = await run.driveOrJoin(plan, checksStatus: true) }
+    }
+
     private func reader() -> StreamReader { StreamReader(channel) { self.startRun(reads: true) } }
 
     private func connection() -> StreamEvents.Connection {
@@ -259,17 +270,18 @@ extension DataStreamRequest {
         )
     }
 
-    private func again(in session: Session, after lastEventID: String?) -> DataStreamRequest {
+    /// Returns the request that continues a reconnecting stream of events after the last event that arrived.
+    private func successor(in session: Session, after lastEventID: String?) -> DataStreamRequest {
         let next = DataStreamRequest(
             ReconnectingRequest(base: convertible, lastEventID: lastEventID),
             session: session,
             interceptor: nil,
             shouldAutomaticallyResume: nil,
             automaticallyCancelOnStreamError: automaticallyCancelOnStreamError,
-            uploadable: kind.upload?.make
+            uploadable: kind.bodyMaker?.make
         )
         if let options = record.withLock({ $0.extras?.options }) {
-            _ = next.record.withLock { exchange(&$0.ownExtras.options, with: options) }
+            _ = next.record.withLock { exchange(&$0.ensureExtras().options, with: options) }
         }
         return next.expectingEvents()
     }
@@ -314,8 +326,8 @@ extension DataStreamRequest {
     @discardableResult
     public func validate(_ validation: @escaping Validation) -> Self {
         addValidation { urlRequest, response, _ in
-            guard let lifted = response.value else { return .success(()) }
-            return validation(urlRequest, lifted)
+            guard let foundationResponse = response.value else { return .success(()) }
+            return validation(urlRequest, foundationResponse)
         }
     }
 
@@ -349,18 +361,18 @@ package struct StreamOutcome: Sendable {
 // Handlers that read the body together. A sequence excludes them: the body has one reader.
 extension DataStreamRequest {
     /// Returns the delivery for a handler on `queue`.
-    package func delivery(on queue: DispatchQueue?) -> Delivery { Delivery(queue: queue, of: self) }
+    package func delivery(on queue: DispatchQueue?) -> CallbackDelivery { CallbackDelivery(queue: queue, of: self) }
 
     /// Adds a handler. `prepare` makes the handler's work for each chunk as it was received, `complete` is called last.
     @discardableResult
     package func observe(
-        _ delivery: Delivery,
+        _ delivery: CallbackDelivery,
         backlog: StreamBacklog? = nil,
         _ prepare: @escaping @Sendable (Data) -> @Sendable () -> Void,
         complete: @escaping @Sendable (StreamOutcome) -> Void
     ) -> Self {
-        let consumer = StreamConsumer(prepare: prepare, delivery: delivery.ofMany, backlog: backlog)
-        reading.withLock { $0.consumers.append(consumer) }
+        let handler = StreamHandler(prepare: prepare, delivery: delivery.ofMany, backlog: backlog)
+        reading.withLock { $0.handlers.append(handler) }
         let isReader = startPump()
         add { [weak self] result in
             HandlerQueue.Serialized(error: nil) { [weak self] replacement in
@@ -396,16 +408,13 @@ extension DataStreamRequest {
         cancel(with: .serializerFailed(error))
     }
 
-    /// Whether the request has ended.
-    package var hasResult: Bool { record.withLock { $0.lifecycle.result != nil } }
-
-    /// Ends a request whose body has no reader, so that its session can be drained. If there is no claim to the body,
+    /// Ends a request whose body has no reader, so that its session can be drained. If nothing awaits the body,
     /// it is discarded. If its head was requested, a later reader must not mistake the rest of the body for the whole,
     /// so the request is cancelled.
     func endUnread() {
         let (isDiscarded, isLeftUnread) = reading.withLock { reading in
             reading.endsUnread = true
-            return (!reading.hasSequence && reading.pump == nil, reading.pump == nil && reading.isLeftUnread)
+            return (!reading.isAwaited && reading.pump == nil, reading.pump == nil && reading.isLeftUnread)
         }
         // A body that has ended does not delay the session, so it is kept for a later reader.
         if isDiscarded, !hasResult { startPump() }
@@ -416,10 +425,10 @@ extension DataStreamRequest {
     /// body. Returns `false` if a sequence reads the body, or has read it: then handlers get only the completion.
     @discardableResult
     private func startPump() -> Bool {
-        let pump = StreamPump(channel: channel) { [reading] in reading.withLock { $0.consumers } }
+        let pump = StreamPump(channel: channel) { [reading] in reading.withLock { $0.handlers } }
         return reading.withLock { reading in
             guard reading.pump == nil else { return true }
-            guard channel.becomesReader() else { return false }
+            guard channel.claim() else { return false }
             reading.pump = Task { await pump.run() }
             return true
         }

@@ -24,7 +24,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     /// The starting point of this download.
     public let downloadable: Downloadable
     let destination: Destination?
-    let download: Lock<DownloadRecord>
+    let downloadRecord: Lock<DownloadRecord>
 
     init(
         _ downloadable: Downloadable,
@@ -35,15 +35,15 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     ) {
         self.downloadable = downloadable
         self.destination = destination
-        var download = DownloadRecord()
+        var state = DownloadRecord()
         if case .resumeData(let data) = downloadable {
             do throws(CurlewError) {
-                download.part = .unexamined(try ResumeData(data))
+                state.part = .unexamined(try ResumeData(data))
             } catch {
-                download.configurationError = error
+                state.configurationError = error
             }
         }
-        self.download = Lock(download)
+        downloadRecord = Lock(state)
         super.init(
             .download, session: session, interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume)
@@ -62,7 +62,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     /// Save it from time to time to survive a crash. A crash leaves the file that it refers to.
     public var currentResumeData: Data? {
         let written = record.withLock { $0.download.completed }
-        guard let part = download.withLock({ $0.part.growing }) else { return resumeData }
+        guard let part = downloadRecord.withLock({ $0.part.growing }) else { return resumeData }
         let data = part.data(with: max(part.bytesAtStart, written))
         return data.bytesWritten > 0 ? data.encoded : nil
     }
@@ -83,27 +83,32 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 /// Calls the closures that wait for a download's resume data before response handlers, even if the download has ended
 /// without a run.
 private struct ResumeDataReader: ResponseReader {
-    func untilConsumed(of request: Request) async { await (request as? DownloadRequest)?.tellResumeData() }
+    func untilConsumed(of request: Request) async { await request.asDownload?.deliverResumeData() }
+}
+
+extension Request {
+    /// The request, if it is a download. The steps of the kind below get a `Request`, but only of downloads.
+    var asDownload: DownloadRequest? { self as? DownloadRequest }
 }
 
 extension RequestKind {
     fileprivate static let download = RequestKind(
         source: .own { request, run in
-            guard let download = request as? DownloadRequest else { throw NoDescription() }
+            guard let download = request.asDownload else { throw NoDescription() }
             return try download.resuming(download.describedRequest(in: run))
         },
         purpose: .file,
         makeDelegate: { exchange in
-            guard let download = exchange.request as? DownloadRequest else {
+            guard let download = exchange.request.asDownload else {
                 return DataTaskDelegate(limit: exchange.request.bodyLimit)
             }
             return DownloadTaskDelegate(download)
         },
         reader: ResumeDataReader(),
-        cleanUp: { await ($0 as? DownloadRequest)?.endParts() },
+        cleanUp: { await $0.asDownload?.endParts() },
         resumeData: { request in
             let isCancelled = request.isCancelled
-            return (request as? DownloadRequest)?.download.withLock { record in
+            return request.asDownload?.downloadRecord.withLock { record in
                 isCancelled && !record.onCancel.keepsPart ? nil : record.part.resumable?.encoded
             }
         }
@@ -115,7 +120,7 @@ extension DownloadRequest {
     /// Returns the URL of the downloaded file.
     public func file() async throws(CurlewError) -> URL {
         givesFileAway()
-        let result = try acceptable(await outcome(of: beginAwaiting(), checksStatus: true))
+        let result = try acceptable(await driveOrJoin(beginAwaiting(), checksStatus: true))
         guard let url = result.body.fileURL else {
             throw CurlewError.fileMissing(in: .decoding).located(in: result)
         }
@@ -133,7 +138,7 @@ extension DownloadRequest {
     @_disfavoredOverload
     public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
         try await read { result, data throws(CurlewError) in
-            try Self.text(of: result, data: data, encoding: encoding)
+            try result.text(from: data, encoding: encoding)
         }
     }
 
@@ -143,14 +148,16 @@ extension DownloadRequest {
         decoder: any DataDecoder = FastJSONDecoder()
     ) async throws(CurlewError) -> T {
         try await read { result, data throws(CurlewError) in
-            try Self.value(of: result, data: data, decoder: decoder)
+            try result.value(from: data, decoder: decoder)
         }
     }
 
-    /// Returns the whole response, whatever its status. It never throws, and validates only if you added validators.
+    /// Returns the whole response, whatever its status. It never throws, and validates only if you added validators. If
+    /// another awaiting method has run the request and rejected the status, the file is gone and the result is its
+    /// error.
     public func response() async -> DownloadResponse<URL?, CurlewError> {
         givesFileAway()
-        let result = await outcome(of: beginAwaiting(), checksStatus: false)
+        let result = await driveOrJoin(beginAwaiting(), checksStatus: false)
         return DownloadResponse(of: result, result: result.unserializedFile)
     }
 
@@ -159,18 +166,18 @@ extension DownloadRequest {
     private func read<Value: Sendable>(
         _ make: @escaping @Sendable (RunResult, Data) throws(CurlewError) -> Value
     ) async throws(CurlewError) -> Value {
-        download.withLock { $0.reading.begins() }
+        downloadRecord.withLock { $0.reading.begins() }
         do throws(CurlewError) {
             let value = try await serialized { result async throws(CurlewError) in
                 do throws(CurlewError) { return try make(result, try await self.contents(of: result)) } catch {
-                    self.download.withLock { $0.reading.fails() }
+                    self.downloadRecord.withLock { $0.reading.fails() }
                     throw error
                 }
             }
-            _ = download.withLock { $0.reading.ends(withValue: true) }
+            _ = downloadRecord.withLock { $0.reading.ends(withValue: true) }
             return value
         } catch {
-            if download.withLock({ $0.reading.ends(withValue: false) }) { await dropUnplacedFile() }
+            if downloadRecord.withLock({ $0.reading.ends(withValue: false) }) { await dropUnplacedFile() }
             throw error
         }
     }
@@ -199,8 +206,8 @@ extension DownloadRequest {
     @discardableResult
     public func validate(_ validation: @escaping Validation) -> Self {
         addValidation { urlRequest, response, body in
-            guard let lifted = response.value else { return .success(()) }
-            return validation(urlRequest, lifted, body.fileURL)
+            guard let foundationResponse = response.value else { return .success(()) }
+            return validation(urlRequest, foundationResponse, body.fileURL)
         }
     }
 
@@ -231,7 +238,7 @@ extension DownloadRequest {
         queue: DispatchQueue? = nil,
         completionHandler: @escaping @Sendable (DownloadResponse<URL?, CurlewError>) -> Void
     ) -> Self {
-        addUnserialized(Delivery(queue: queue, of: self), completionHandler)
+        addUnserialized(CallbackDelivery(queue: queue, of: self), completionHandler)
         return self
     }
 
@@ -242,7 +249,7 @@ extension DownloadRequest {
         responseSerializer: Serializer,
         completionHandler: @escaping @Sendable (DownloadResponse<Serializer.SerializedObject, CurlewError>) -> Void
     ) -> Self {
-        addSerialized(Delivery(queue: queue, of: self), responseSerializer, completionHandler)
+        addSerialized(CallbackDelivery(queue: queue, of: self), responseSerializer, completionHandler)
         return self
     }
 
@@ -253,7 +260,7 @@ extension DownloadRequest {
         responseSerializer: Serializer,
         completionHandler: @escaping @Sendable (DownloadResponse<Serializer.SerializedObject, CurlewError>) -> Void
     ) -> Self {
-        addSerialized(Delivery(queue: queue, of: self), responseSerializer, completionHandler)
+        addSerialized(CallbackDelivery(queue: queue, of: self), responseSerializer, completionHandler)
         return self
     }
 
@@ -334,7 +341,7 @@ extension DownloadRequest {
 
 extension DownloadRequest {
     func addUnserialized(
-        _ delivery: Delivery,
+        _ delivery: CallbackDelivery,
         _ completion: @escaping @Sendable (DownloadResponse<URL?, CurlewError>) -> Void
     ) {
         givesFileAway()
@@ -346,7 +353,7 @@ extension DownloadRequest {
     }
 
     package func addSerialized<Serializer: DownloadResponseSerializerProtocol>(
-        _ delivery: Delivery,
+        _ delivery: CallbackDelivery,
         _ serializer: Serializer,
         _ completion: @escaping @Sendable (DownloadResponse<Serializer.SerializedObject, CurlewError>) -> Void
     ) {
@@ -371,7 +378,7 @@ extension DownloadRequest {
     /// The data is in `resumeData`, and in the response, when the request has ended.
     @discardableResult
     public func cancel(producingResumeData shouldProduceResumeData: Bool) -> Self {
-        if shouldProduceResumeData { download.withLock { $0.onCancel.keepPart() } }
+        if shouldProduceResumeData { downloadRecord.withLock { $0.onCancel.keepPart() } }
         return cancel()
     }
 
@@ -380,8 +387,8 @@ extension DownloadRequest {
     /// The closure is called once, on an internal queue, before response handlers.
     @discardableResult
     public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (_ data: Data?) -> Void) -> Self {
-        let (lane, isLate) = download.withLock { record in
-            (record.onCancel.add(completionHandler), record.hasToldResumeData)
+        let (lane, isLate) = downloadRecord.withLock { record in
+            (record.onCancel.add(completionHandler), record.hasDeliveredResumeData)
         }
         cancel()
         // The run calls the closure, unless it has ended or has already called the closures that were added before.
@@ -391,16 +398,16 @@ extension DownloadRequest {
 
     /// Calls the closures that wait for resume data, and returns after them. Closures that another caller has already
     /// removed from the record are being called on the same lane, so they too have returned by then.
-    func tellResumeData() async {
-        let lane = download.withLock { record in
-            record.hasToldResumeData = true
+    func deliverResumeData() async {
+        let lane = downloadRecord.withLock { record in
+            record.hasDeliveredResumeData = true
             return record.onCancel.lane
         }
         await lane?.carryOut { [self] in callOnResumeData() }
     }
 
     private func callOnResumeData() {
-        let closures = download.withLock { $0.onCancel.takeClosures() }
+        let closures = downloadRecord.withLock { $0.onCancel.takeClosures() }
         guard !closures.isEmpty else { return }
         let data = resumeData
         for closure in closures { closure(data) }

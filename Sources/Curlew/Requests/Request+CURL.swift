@@ -35,7 +35,7 @@ extension Request {
             headers: headers,
             body: request.httpBody,
             cookies: form.listsCookies ? cookies(for: request, to: url) : [],
-            uploadable: record.history.redirected?.keepsBody == false ? nil : kind.upload?.uploadable,
+            uploadable: record.history.redirectedParts?.keepsBody == false ? nil : kind.bodyMaker?.uploadable,
             authentication: record.authentication(for: url, in: context),
             sensitiveHeaders: context.configuration.redirects.sensitiveHeaders,
             options: curlOptions(beside: headers, form.quoting),
@@ -65,7 +65,7 @@ extension Request {
         // The former hook is released without the lock.
         let (isCreated, _) = record.withLock { record in
             let isCreated = record.history.lastFinalRequest != nil || record.lifecycle.result != nil
-            return (isCreated, isCreated ? nil : exchange(&record.ownExtras.hooks.onCURL, with: hook))
+            return (isCreated, isCreated ? nil : exchange(&record.ensureExtras().hooks.onCURL, with: hook))
         }
         if isCreated { hook.call { cURLDescription(as: $0) } }
         return self
@@ -98,13 +98,26 @@ extension Request {
 // The parts of a request that are not in its `URLRequest`, and that a redirect may have removed.
 extension RequestRecord {
     func authentication(for url: URL, in context: SessionContext) -> TransferAuthentication? {
-        if let redirected = history.redirected { return redirected.authentication }
-        return extras?.options.authentication ?? context.configuration.authentication(for: url)
+        if let redirected = history.redirectedParts { return redirected.authentication }
+        return extras?.options.authentication ?? context.authentication(for: url)
     }
 
     func defaultHeaders(for url: URL, in context: SessionContext) -> HTTPHeaders {
-        history.redirected?.defaultHeaders ?? context.defaultHeaders(for: url).headers
+        history.redirectedParts?.defaultHeaders ?? context.defaultHeaders(for: url).headers
     }
+}
+
+/// A curl command. A separate type, because a stream chooses its values by their type.
+struct CURLCommand: Sendable {
+    let text: String
+}
+
+/// A closure that receives the request's curl command in one form.
+struct CURLHook: Sendable {
+    let hook: Hook<String>
+    let form: CURLForm
+
+    func call(_ describe: (CURLForm) -> String) { hook.call(describe(form)) }
 }
 
 /// The form of a curl command.

@@ -32,7 +32,7 @@ public class Request: @unchecked Sendable {
     /// The `shouldAutomaticallyResume` of the request. `nil` leaves the decision to the session.
     package let automaticallyResumes: Bool?
     /// The user's handle, if this one belongs to the run.
-    private let original: WeakRequest?
+    private let original: WeakReference<Request>?
 
     init(
         _ kind: consuming RequestKind,
@@ -60,12 +60,12 @@ public class Request: @unchecked Sendable {
         kind = users.kind
         serial = users.serial
         automaticallyResumes = users.automaticallyResumes
-        original = WeakRequest(users)
+        original = WeakReference(users)
         record = users.record
     }
 
     /// The user's handle, or this one if the user's has been released.
-    var usersHandle: Request { original?.request ?? self }
+    var usersHandle: Request { original?.object ?? self }
 
     /// Whether this handle belongs to the run.
     var isHandleOfRun: Bool { original != nil }
@@ -89,9 +89,9 @@ public class Request: @unchecked Sendable {
     var startsImmediately: Bool { automaticallyResumes ?? context.startsImmediately }
 
     /// The monitors of the session, of the request and of the process. `nil` if there are none.
-    var eventSink: EventSink? {
-        EventSink(session: context.monitorQueues, own: record.withLock { $0.extras?.hooks.monitorQueues } ?? [])
-    }
+    var eventSink: EventSink? { record.withLock { $0.eventSink(in: context) } }
+
+    // MARK: Starting and suspending
 
     /// Starts the request, or continues it after `suspend()`.
     @discardableResult
@@ -115,10 +115,10 @@ public class Request: @unchecked Sendable {
     func finishResuming(_ resumption: RequestLifecycle.Resumption, reporting task: TaskIdentifier?) {
         eventSink?.emit { [self] in $0.requestDidResume(self) }
         switch resumption {
-        case .start: HandlerRun.start(self, drives: true)
-        case .proceed(let hold):
+        case .start: UnstructuredDriver.startRun(of: self)
+        case .proceed(let waiter):
             relaySuspension()
-            hold?.resolve(())
+            waiter?.resolve(())
             emitChange(of: task, to: .resumed, eventSink)
         }
     }
@@ -134,6 +134,8 @@ public class Request: @unchecked Sendable {
         return self
     }
 
+    // MARK: Cancelling
+
     /// Ends the request with `.cancelled`, unless it has ended. It is not retried.
     @discardableResult
     public func cancel() -> Self {
@@ -147,9 +149,9 @@ public class Request: @unchecked Sendable {
         kind.reader?.cancelled(with: error)
     }
 
-    /// Ends the request with `error`, unless it was resumed or its result asked for.
-    func cancelUnlessAskedFor(with error: CurlewError) {
-        let cancellation = record.withLock { $0.lifecycle.isAskedFor ? nil : $0.cancel(with: error) }
+    /// Ends the request with `error`, unless there is demand for it (`RequestLifecycle.hasDemand`).
+    func cancelUnlessDemanded(with error: CurlewError) {
+        let cancellation = record.withLock { $0.lifecycle.hasDemand ? nil : $0.cancel(with: error) }
         if let cancellation { finishCancelling(cancellation, error) }
     }
 
@@ -160,8 +162,8 @@ public class Request: @unchecked Sendable {
         // Emitted before the control is cancelled, which may end the exchange at once: monitors hear of the
         // cancellation first.
         emitChange(of: cancellation.task, to: .cancelled, eventSink)
-        driver.hold?.resolve(())
-        driver.userCall?.cancel()
+        driver.waiter?.resolve(())
+        driver.userCode?.cancel()
         driver.ownedTask?.cancel()
         cancellation.exchange?.withLock { $0.relay.control }?.cancel(with: error)
     }
@@ -178,6 +180,35 @@ public class Request: @unchecked Sendable {
         events?.emit { [self] in $0.request(self, didChangeTask: task, to: change) }
     }
 
+    // MARK: The session's shelf
+
+    /// Puts the request on the session's shelf until it is resumed. The session then holds the request, which refers to
+    /// the session weakly.
+    func shelve() {
+        let session = record.withLock { record -> Session? in
+            guard case .idle = record.lifecycle.run, case .strong(let session) = record.link else { return nil }
+            record.link = .shelved(WeakReference(session))
+            // Under the lock: otherwise `unshelve()` on another thread could remove the request before it is on the
+            // shelf.
+            session.shelf.add(self)
+            return session
+        }
+        // Released without the lock. If this was the last reference, the session's `deinit` ends the shelved requests.
+        _ = session
+    }
+
+    /// Takes the request off the shelf. It holds its session until the run has ended.
+    func unshelve() {
+        let session = record.withLock { record -> Session? in
+            guard case .shelved(let weak) = record.link, let session = weak.object else { return nil }
+            record.link = .strong(session)
+            return session
+        }
+        session?.shelf.remove(self)
+    }
+
+    // MARK: The result
+
     /// Ends a request that has not started. Does nothing if it runs or has ended.
     func end(with error: CurlewError) {
         let ending = record.withLock { record -> RequestRecord.Ending? in
@@ -193,54 +224,24 @@ public class Request: @unchecked Sendable {
 
     private func endWithoutRun(_ ending: RequestRecord.Ending) {
         notify(ending)
-        if record.withLock({ $0.lifecycle.beginHandlers() }) { HandlerRun.start(self, drives: false) }
-    }
-
-    // MARK: The session's shelf
-
-    /// Puts the request on the session's shelf until it is resumed. The session then holds the request, which refers to
-    /// the session weakly.
-    func shelve() {
-        let session = record.withLock { record -> Session? in
-            guard case .idle = record.lifecycle.run, case .strong(let session) = record.link else { return nil }
-            record.link = .shelved(WeakSession(session: session))
-            // Under the lock: otherwise `unshelve()` on another thread could remove the request before it is on the
-            // shelf.
-            session.shelf.put(self)
-            return session
-        }
-        // Released without the lock. If this was the last reference, the session's `deinit` ends the shelved requests.
-        _ = session
-    }
-
-    /// Takes the request off the shelf. It holds its session until the run has ended.
-    func unshelve() {
-        let session = record.withLock { record -> Session? in
-            guard case .shelved(let weak) = record.link, let session = weak.session else { return nil }
-            record.link = .strong(session)
-            return session
-        }
-        session?.shelf.take(self)
+        if record.withLock({ $0.lifecycle.beginHandlers() }) { UnstructuredDriver.startHandlers(of: self) }
     }
 
     /// Records the result and resumes all that wait for it. With `isLast`, nothing but handlers can follow: the request
     /// is finished, and monitors are notified.
     func publish(_ result: RunResult, isLast: Bool = false) {
-        let ending = record.withLock { record in
+        let (ending, events) = record.withLock { record in
             if isLast, record.error == nil { record.error = result.error }
             let ending = record.end(with: result)
             if isLast, !record.lifecycle.runsHandlers { record.lifecycle.finish() }
-            return ending
+            return (ending, isLast ? record.eventSink(in: context) : nil)
         }
-        if isLast {
-            EventSink(session: context.monitorQueues, own: ending.hooks?.monitorQueues ?? [])?
-                .emit { [self] in $0.requestDidFinish(self) }
-        }
+        events?.emit { [self] in $0.requestDidFinish(self) }
         notify(ending)
     }
 
     private func notify(_ ending: RequestRecord.Ending) {
-        if case .shelved(let weak) = ending.link { weak.session?.shelf.take(self) }
+        if case .shelved(let weak) = ending.link { weak.object?.shelf.remove(self) }
         kind.reader?.ended(with: ending.result)
         // Observers get the last progress value before awaiters and streams hear of the end.
         ending.hooks?.uploadProgress?.finish()
@@ -252,7 +253,13 @@ public class Request: @unchecked Sendable {
     // MARK: Identity
 
     /// The identifier of the request, created when it is first read.
-    public var id: UUID { record.withLock { $0.identity.value() } }
+    public var id: UUID { record.withLock { $0.id } }
+
+    /// A text that you attach to the request: for logs, and for finding a download again in another process.
+    public var taskDescription: String? {
+        get { record.withLock { $0.extras?.taskDescription } }
+        set { record.withLock { $0.ensureExtras().taskDescription = newValue } }
+    }
 }
 
 extension Request: Hashable {
@@ -284,35 +291,9 @@ extension Request: CustomStringConvertible {
     }
 }
 
-/// A UUID that is created when it is first read, because most never are.
-struct LazyIdentity: Sendable {
-    private var made: UUID?
-
-    mutating func value() -> UUID {
-        if let made { return made }
-        let new = UUID()
-        made = new
-        return new
-    }
-}
-
 extension Request: CustomReflectable {
     /// Empty: debuggers print every stored property of a type without a mirror, secrets included.
     public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-/// A weak reference to a request. A class, because few requests have two handles, and a weak reference makes every copy
-/// of its owner expensive.
-private final class WeakRequest: Sendable {
-    private struct Reference {
-        weak var request: Request?
-    }
-
-    private let reference: Lock<Reference>
-
-    var request: Request? { reference.withLock { $0.request } }
-
-    init(_ request: Request) { reference = Lock(Reference(request: request)) }
 }
 
 // Properties that CurlewAlamofire reads in addition to the public ones.
@@ -321,7 +302,7 @@ extension Request {
     package var sessionReference: SessionReference {
         SessionReference(
             identifier: context.configuration.identifier,
-            session: context.monitoredSession.withLock { $0 }?.session ?? record.withLock { $0.link.session }
+            session: context.monitoredSession.object ?? record.withLock { $0.link.session }
         )
     }
 
@@ -338,7 +319,7 @@ extension Request {
     package var latestTask: TaskIdentifier? { record.withLock { $0.history.lastTask } }
 
     /// Whether the request has a result.
-    package var hasEnded: Bool { record.withLock { $0.lifecycle.result != nil } }
+    package var hasResult: Bool { record.withLock { $0.lifecycle.result != nil } }
 
     /// The configuration of the request's session.
     package var sessionConfiguration: SessionConfiguration { context.configuration }
@@ -358,12 +339,4 @@ extension Request {
 extension ResponseHead {
     /// The head as an `HTTPURLResponse`. `nil` if Foundation cannot express it.
     package func response(from url: URL) -> HTTPURLResponse? { LazyResponse(url: url, head: self).value }
-}
-
-extension Request {
-    /// A text that you attach to the request: for logs, and for finding a download again in another process.
-    public var taskDescription: String? {
-        get { record.withLock { $0.extras?.hooks.taskDescription } }
-        set { record.withLock { $0.ownExtras.hooks.taskDescription = newValue } }
-    }
 }

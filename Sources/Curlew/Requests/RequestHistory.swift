@@ -22,8 +22,26 @@ extension Request {
     public var response: HTTPURLResponse? { record.withLock { $0.response }?.value }
     /// The head of the last response, as received.
     public var head: ResponseHead? { record.withLock { $0.response }?.head }
+
+    /// The trailer fields of the last response, which follow its body: with HTTP/1.1 chunked bodies and HTTP/2.
+    ///
+    /// `nil` until the response has ended, and if it did not end completely. Empty if it ended without trailer fields,
+    /// and for a response from the cache, which stores none. A stream has them after the last element of its body.
+    /// Fields that are needed before the body, such as `Content-Length`, `Set-Cookie` and `WWW-Authenticate`, are
+    /// dropped (RFC 9110, 6.5.1).
+    public var trailers: HTTPHeaders? { receivedTrailers.map(TrailerFields.permitted) }
+
+    /// The names of the trailer fields of the last response that were dropped.
+    var droppedTrailers: [String] {
+        receivedTrailers?.map(\.name).filter { !TrailerFields.permits($0) } ?? []
+    }
+
+    private var receivedTrailers: HTTPHeaders? {
+        record.withLock { $0.exchange?.withLock { $0.trailers } }
+    }
+
     /// The number of retries.
-    public var retryCount: Int { record.withLock { $0.history.attempt.number } }
+    public var retryCount: Int { record.withLock { $0.history.lastAttempt.number } }
     /// The error with which the request ended, or `nil`.
     public var error: CurlewError? { record.withLock { $0.error } }
 
@@ -54,18 +72,19 @@ public struct Attempt: Sendable {
     /// The error with which the attempt failed. `nil` if it has not failed. The error of the last attempt is also the
     /// request's `error`.
     public internal(set) var error: CurlewError?
-    /// The decision of the session's resilience. `nil` without any, and for a request that only the cache may answer.
+    /// The decision of the session's resilience. `nil` without any, if the session only hedges, and for a request that
+    /// only the cache may answer.
     public internal(set) var admission: Admission?
-    var visibleRequests = ShortList<RequestSnapshot>()
-    /// The number of `visibleRequests` when a final request was last announced.
-    package var announcedCount = 0
+    var snapshots = ShortList<RequestSnapshot>()
+    /// The number of `snapshots` when the last of them became final, and was reported.
+    package var countWhenFinal = 0
     var identifiers = ShortList<TaskIdentifier>()
     var collectedMetrics = ShortList<TransferMetrics>()
 
     /// The `URLRequest`s of the attempt in order: the described one, the adapted one if there are adapters, and one for
     /// each redirect. A resumed download that starts over continues its attempt, and its requests are appended. Empty
     /// if the attempt failed before any was made.
-    public var requests: [URLRequest] { visibleRequests.all.map(\.urlRequest) }
+    public var requests: [URLRequest] { snapshots.all.map(\.urlRequest) }
     /// The redirects that were followed, oldest first. Complete when the exchange after the last redirect has ended.
     public var redirects: [RedirectHop] { collectedMetrics.last?.redirects ?? [] }
     /// The identifiers of the attempt's exchanges: the first, one for each redirect and each challenge that the
@@ -76,10 +95,10 @@ public struct Attempt: Sendable {
     public var metrics: [TransferMetrics] { collectedMetrics.all }
 
     /// Whether the attempt has neither a request nor an error.
-    var isEmpty: Bool { visibleRequests.isEmpty && error == nil }
+    var isEmpty: Bool { snapshots.isEmpty && error == nil }
 
-    /// The final request of the attempt, before redirects. `nil` before it is announced.
-    var announcedRequest: RequestSnapshot? { announcedCount > 0 ? visibleRequests[announcedCount - 1] : nil }
+    /// The final request of the attempt, before redirects. `nil` before it is final.
+    var finalRequest: RequestSnapshot? { countWhenFinal > 0 ? snapshots[countWhenFinal - 1] : nil }
 
     /// Returns the attempt after this one, still empty.
     func next() -> Attempt {
@@ -93,7 +112,7 @@ extension Attempt: CustomStringConvertible, CustomReflectable {
     /// The attempt's number, method, URL without secrets, and error.
     public var description: String {
         var text = "attempt \(number)"
-        if let last = visibleRequests.last, let url = last.url {
+        if let last = snapshots.last, let url = last.url {
             text += ": \(last.method.rawValue) \(Redaction.redacted(url).absoluteString)"
         }
         return error.map { "\(text): \($0)" } ?? text
@@ -108,47 +127,47 @@ struct RequestHistory {
     /// The attempts before the last one. Empty unless the request was retried.
     private var former: [Attempt] = []
     /// The last attempt.
-    var attempt = Attempt()
-    /// The number of redirects at the end of the attempt's requests.
-    var redirects = 0
+    var lastAttempt = Attempt()
+    /// How many of the attempt's last snapshots are targets of redirects.
+    private var redirectCount = 0
     /// The parts of the last request besides its `URLRequest`, if a redirect led to it.
-    var redirected: RedirectedParts?
+    private(set) var redirectedParts: RedirectedParts?
 
-    var attempts: [Attempt] { attempt.isEmpty ? former : former + [attempt] }
+    var attempts: [Attempt] { lastAttempt.isEmpty ? former : former + [lastAttempt] }
     /// The request that was last described, adapted or redirected to, in any attempt.
-    var lastRequest: RequestSnapshot? { attempt.visibleRequests.last ?? lastFormer(\.visibleRequests.last) }
+    var lastRequest: RequestSnapshot? { lastAttempt.snapshots.last ?? lastFormer(\.snapshots.last) }
     /// The identifier of the last exchange, in any attempt.
-    var lastTask: TaskIdentifier? { attempt.identifiers.last ?? lastFormer(\.identifiers.last) }
+    var lastTask: TaskIdentifier? { lastAttempt.identifiers.last ?? lastFormer(\.identifiers.last) }
     /// The metrics of the last exchange that has ended, in any attempt.
-    var lastMetrics: TransferMetrics? { attempt.collectedMetrics.last ?? lastFormer(\.collectedMetrics.last) }
+    var lastMetrics: TransferMetrics? { lastAttempt.collectedMetrics.last ?? lastFormer(\.collectedMetrics.last) }
     /// The final `URLRequest` of the last attempt that has one.
-    var lastFinalRequest: URLRequest? { (attempt.announcedRequest ?? lastFormer(\.announcedRequest))?.urlRequest }
+    var lastFinalRequest: URLRequest? { (lastAttempt.finalRequest ?? lastFormer(\.finalRequest))?.urlRequest }
 
     /// The method with which this attempt began, and the method after its redirects.
     var methods: (first: HTTPMethod?, last: HTTPMethod?) {
         let requests =
-            attempt.visibleRequests.isEmpty
-            ? lastFormer { $0.visibleRequests.isEmpty ? nil : $0.visibleRequests } ?? attempt.visibleRequests
-            : attempt.visibleRequests
-        let first = requests.count > redirects ? requests[requests.count - redirects - 1] : nil
+            lastAttempt.snapshots.isEmpty
+            ? lastFormer { $0.snapshots.isEmpty ? nil : $0.snapshots } ?? lastAttempt.snapshots
+            : lastAttempt.snapshots
+        let first = requests.count > redirectCount ? requests[requests.count - redirectCount - 1] : nil
         return (first?.method, requests.last?.method)
     }
 
-    mutating func note(_ visible: RequestSnapshot, redirected parts: RedirectedParts? = nil) {
-        attempt.visibleRequests.append(visible)
-        redirects = parts == nil ? 0 : redirects + 1
-        redirected = parts
+    mutating func append(_ snapshot: RequestSnapshot, redirected parts: RedirectedParts? = nil) {
+        lastAttempt.snapshots.append(snapshot)
+        redirectCount = parts == nil ? 0 : redirectCount + 1
+        redirectedParts = parts
     }
 
     /// Begins another attempt. The last one is kept with its error.
     mutating func beginNextAttempt() {
-        former.append(attempt)
-        attempt = attempt.next()
+        former.append(lastAttempt)
+        lastAttempt = lastAttempt.next()
     }
 
     /// Removes the former attempts between the first two and the last sixteen. Returns them, to be released without the
     /// lock: their errors may hold users' objects.
-    mutating func forgetMiddle() -> [Attempt] {
+    mutating func removeMiddleAttempts() -> [Attempt] {
         guard former.count > 18 else { return [] }
         let middle = 2..<(former.count - 16)
         defer { former.removeSubrange(middle) }
@@ -175,6 +194,20 @@ final class RedirectedParts: Sendable {
         defaultHeaders = next.defaultHeaders?.headers ?? HTTPHeaders()
         let hasBody = if case .none = next.body { false } else { true }
         keepsBody = hasBody && sendsSameBody && former?.keepsBody != false
+    }
+}
+
+extension Request {
+    /// Adds a request to the history, for adapters, monitors and users to see.
+    func addToHistory(_ snapshot: RequestSnapshot) { record.withLock { $0.history.append(snapshot) } }
+
+    /// Adds the target of a redirect to the history, with the parts that are sent besides its `URLRequest`.
+    func addToHistory(redirect snapshot: RequestSnapshot, as next: TransferRequest, sendsSameBody: Bool) {
+        record.withLock { record in
+            let former = record.history.redirectedParts
+            let parts = RedirectedParts(next, sendsSameBody: sendsSameBody, after: former)
+            record.history.append(snapshot, redirected: parts)
+        }
     }
 }
 
@@ -205,66 +238,5 @@ struct ShortList<Element: Sendable>: Sendable {
         } else {
             others.append(element)
         }
-    }
-}
-
-// MARK: The creation of a request
-
-extension Request {
-    /// Records and reports the final `URLRequest` of an attempt that ends before its exchange begins.
-    func reportCreation(of snapshot: RequestSnapshot, isNoted: Bool, _ events: EventSink?) throws(CurlewError) {
-        let (isCancelled, hooks) = record.withLock { record -> (Bool, RequestHooks?) in
-            if record.lifecycle.isCancelled { return (true, nil) }
-            return (false, record.recordCreation(of: snapshot, isNoted: isNoted))
-        }
-        if isCancelled { throw cancellation }
-        report(creationOf: snapshot, to: hooks, events)
-    }
-
-    func report(creationOf snapshot: RequestSnapshot, to hooks: RequestHooks?, _ events: EventSink?) {
-        if let events {
-            let made = snapshot.urlRequest
-            events.emit { [self] in $0.request(self, didCreateURLRequest: made) }
-        }
-        guard let hooks, hooks.onRequestCreation != nil || hooks.onCURL != nil || !hooks.streams.isEmpty else {
-            return
-        }
-        let made = snapshot.urlRequest
-        hooks.onRequestCreation?.call(made)
-        hooks.onCURL?.call { cURLDescription(as: $0) }
-        if hooks.streams.contains(where: { $0.wants(CURLCommand.self) }) {
-            let command = CURLCommand(text: cURLDescription(as: .masked))
-            for stream in hooks.streams { stream.send(command) }
-        }
-        for stream in hooks.streams { stream.send(made) }
-    }
-
-    /// Tells the cURL closure that there is no `URLRequest` to describe.
-    func creationFailed() {
-        let hook = record.withLock { record in record.extras.flatMap { exchange(&$0.hooks.onCURL, with: nil) } }
-        hook?.call { cURLDescription(as: $0) }
-    }
-
-    /// Adds a request to the history, for adapters, monitors and users to see.
-    func note(_ visible: RequestSnapshot) { record.withLock { $0.history.note(visible) } }
-
-    /// Adds the target of a redirect to the history, with the parts that are sent besides its `URLRequest`.
-    func note(redirect visible: RequestSnapshot, as next: TransferRequest, sendsSameBody: Bool) {
-        record.withLock { record in
-            let former = record.history.redirected
-            let parts = RedirectedParts(next, sendsSameBody: sendsSameBody, after: former)
-            record.history.note(visible, redirected: parts)
-        }
-    }
-}
-
-extension RequestRecord {
-    /// Records a final `URLRequest`. Returns the hooks to report it to, read under the same lock: a hook that is set
-    /// later finds the request in the history. The cURL closure is removed, because it is called once.
-    mutating func recordCreation(of snapshot: RequestSnapshot, isNoted: Bool) -> RequestHooks? {
-        if !isNoted { history.note(snapshot) }
-        history.attempt.announcedCount = history.attempt.visibleRequests.count
-        defer { extras?.hooks.onCURL = nil }
-        return extras?.hooks
     }
 }

@@ -10,29 +10,29 @@ struct RequestKind: Sendable {
     /// The user's description of the request.
     let source: RequestSource
     /// Makes the body that is sent. `nil` if it is the one inside the `URLRequest`.
-    var upload: UploadTaskDelegate?
+    var bodyMaker: BodyMaker?
     /// Tells the transport how the response body is used.
     var purpose = TransferPurpose.memory
     /// Makes the delegate for a response that is delivered. Called when its head is known.
     var makeDelegate: @Sendable (Exchange) -> any TaskDelegate = { DataTaskDelegate(limit: $0.request.bodyLimit) }
     /// Reads the response while the request runs. `nil` if only the result is of interest.
     var reader: (any ResponseReader)?
-    /// Opens a separate connection for the request, instead of using the session's transport.
-    var connection: (any RequestConnection)?
+    /// Opens the connection of a WebSocket, which does not use the session's transport. `nil` for other kinds.
+    var webSocket: WebSocketAttempts?
     /// Removes temporary files, or keeps them as a part to continue. Called once, after the last attempt.
     var cleanUp: (@Sendable (Request) async -> Void)?
     /// Returns the resume data with which a later download can continue this one.
     var resumeData: (@Sendable (Request) -> Data?)?
 
-    var hasToCleanUp: Bool { cleanUp != nil || upload != nil }
+    var hasToCleanUp: Bool { cleanUp != nil || bodyMaker != nil }
 }
 
 extension Request {
-    /// Whether the request opens a separate connection. Only WebSockets do.
-    var opensWebSocket: Bool { if case .some = kind.connection { true } else { false } }
+    var opensWebSocket: Bool { kind.webSocket != nil }
 }
 
-/// The reader of a response that is delivered while it arrives.
+/// The reader of a response that is delivered while it arrives, which the run asks and notifies. A download has one for
+/// the closures that wait for its resume data.
 protocol ResponseReader: Sendable {
     /// Makes a handle for a run that must not keep the user's handle alive.
     func handleOfRun(for request: Request) -> Request
@@ -53,17 +53,6 @@ extension ResponseReader {
     func cancelled(with error: CurlewError) {}
 }
 
-/// A connection that a request opens for itself. It speaks no HTTP after the handshake. It cannot use libcurl's
-/// handling of challenges, so it answers only those for Basic.
-protocol RequestConnection: Sendable {
-    func transport(in session: Session, for exchange: Exchange) -> any Transport
-    /// Returns the pause before the request connects again, or `nil` if it does not. Unlike a retry, this may follow a
-    /// success.
-    func pauseBeforeReconnecting(after result: RunResult) -> Duration?
-    /// Returns the URL in the form in which the user gave it.
-    func asGiven(_ url: URL) -> URL
-}
-
 /// The user's description of a request. Converted for every attempt.
 enum RequestSource: Sendable {
     case plain(PlainRequest)
@@ -81,5 +70,8 @@ enum RequestSource: Sendable {
     }
 }
 
-/// Thrown if a kind is used with another subclass of `Request`, which the factories of the session never do.
-struct NoDescription: Error {}
+/// Stands in for the description of a request whose kind belongs to another subclass of `Request`. The session never
+/// makes such a request.
+struct NoDescription: URLRequestConvertible, Error {
+    func asURLRequest() throws -> URLRequest { throw CurlewError.requestNotCreated(self) }
+}

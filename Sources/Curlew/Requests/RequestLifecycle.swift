@@ -1,14 +1,17 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// The state of a request that users see, and the state of its run. A pure state machine, protected by the request's
-/// lock. Every transition is one function, which returns the work to do after the lock is released.
+/// The state of a request that users see, and the state of its run. It starts and ends nothing: every transition is one
+/// function, which returns the work to do after the request's lock is released.
 ///
 ///                  resume(), an awaiting method, a handler that starts
 ///     initialized ────────────────────────────────────────────────────▶ resumed ──── finish ───▶ finished
 ///          │  └──────── suspend() ────▶ suspended ◀── suspend() ─────────┤ ▲ ▲                     │
 ///          │                            │      └────────── resume() ─────┼─┘ └── a handler, late ──┘
 ///          └─────────── cancel() ───────┴──────────────────────────────▶ cancelled (for good)
+///
+/// A request may finish without having been resumed: its session ends before it starts, or the run that `prepare()`
+/// began fails.
 ///
 ///     idle ── started by the first of resume(), an awaiting method, prepare() ──▶ running ──▶ ended
 ///       └──────────────────────────── cancel() before that ──────────────────────────────────▶
@@ -29,10 +32,10 @@ struct RequestLifecycle {
         /// The driver's task, if Curlew started it.
         var ownedTask: Task<Void, Never>?
         /// User code that is running, if the driver's task is the user's.
-        var userCall: InterruptibleUserCode?
+        var userCode: InterruptibleUserCode?
         /// Lets a driver continue that waits because the request is suspended, or because its result has not been asked
         /// for. Resolved by `resume()`, `cancel()`, and the first call that awaits the result.
-        var hold: OneShot<Void>?
+        var waiter: OneShot<Void>?
         /// The user's handle, if handlers of a stream or a WebSocket need it and the run has another one.
         var handle: Request?
     }
@@ -40,8 +43,9 @@ struct RequestLifecycle {
     /// The state that users see.
     private(set) var state = RequestState.initialized
     private(set) var run = RunState.idle
-    /// Whether the request was resumed, or its result asked for.
-    private(set) var isAskedFor = false
+    /// Whether anyone wants the result yet: the request was resumed, or its result asked for. Before that, nothing is
+    /// sent and the total timeout does not begin.
+    private(set) var hasDemand = false
     /// Whether a task runs the response handlers.
     private(set) var runsHandlers = false
     /// The error of the cancelled request.
@@ -50,7 +54,7 @@ struct RequestLifecycle {
     var isCancelled: Bool { state == .cancelled }
 
     /// Whether the driver has to wait: the request is suspended, or its result has not been asked for.
-    var holdsDriver: Bool { state == .suspended || state == .initialized }
+    var driverHasToWait: Bool { state == .suspended || state == .initialized }
 
     /// The result. `nil` before the end.
     var result: RunResult? {
@@ -60,7 +64,7 @@ struct RequestLifecycle {
         }
     }
 
-    /// The parts of the run. `nil` unless a run is in progress; a set is then ignored.
+    /// The parts of the run. `nil` unless a run is in progress; setting it then has no effect.
     var driver: Driver? {
         get {
             switch run {
@@ -76,34 +80,27 @@ struct RequestLifecycle {
         }
     }
 
-    /// Forgets the user's code that has run. Returns it, to be released without the lock.
-    mutating func releaseUserCall() -> InterruptibleUserCode? {
-        guard var driver, let call = exchange(&driver.userCall, with: nil) else { return nil }
-        self.driver = driver
-        return call
-    }
-
     // MARK: Starting
 
     enum Resumption {
         /// Start the run, and with it the handlers.
         case start
-        /// The run, or the handlers of an ended one, continue. Resolve `hold`, for which the driver waits.
-        case proceed(hold: OneShot<Void>?)
+        /// The run, or the handlers of an ended one, continue. Resolve `waiter`, for which the driver waits.
+        case proceed(waiter: OneShot<Void>?)
     }
 
     /// Returns `nil` if the request was already resumed, or has ended.
     mutating func resume() -> Resumption? {
         guard state.canTransition(to: .resumed) else { return nil }
         state = .resumed
-        isAskedFor = true
+        hasDemand = true
         switch run {
         case .idle:
             run = .running(Driver())
             runsHandlers = true
             return .start
-        case .running: return .proceed(hold: takeHold())
-        case .ended: return .proceed(hold: nil)
+        case .running: return .proceed(waiter: takeWaiter())
+        case .ended: return .proceed(waiter: nil)
         }
     }
 
@@ -111,15 +108,15 @@ struct RequestLifecycle {
         /// The caller is the driver. `becameResumed`: the state has just changed to resumed. `startsHandlers`: a task
         /// for the handlers that were added before has to be started.
         case drive(becameResumed: Bool, startsHandlers: Bool)
-        /// Another caller drives the request. Resolve `hold`: the driver waits for it without a total timeout, which
+        /// Another caller drives the request. Resolve `waiter`: the driver waits for it without a total timeout, which
         /// begins now that the result is asked for.
-        case join(hold: OneShot<Void>?)
+        case join(waiter: OneShot<Void>?)
         case ended(RunResult)
     }
 
     /// Decides whether a caller that awaits the result drives the run or waits for it.
     mutating func awaitResult(hasHandlers: Bool) -> AwaitAction {
-        let wasAskedFor = exchange(&isAskedFor, with: true)
+        let hadDemand = exchange(&hasDemand, with: true)
         switch run {
         case .idle:
             run = .running(Driver())
@@ -127,7 +124,7 @@ struct RequestLifecycle {
             let becomesResumed = state == .initialized
             if becomesResumed { state = .resumed }
             return .drive(becameResumed: becomesResumed, startsHandlers: hasHandlers && beginHandlers())
-        case .running: return .join(hold: wasAskedFor ? nil : takeHold())
+        case .running: return .join(waiter: hadDemand ? nil : takeWaiter())
         case .ended(let result): return .ended(result)
         }
     }
@@ -186,20 +183,20 @@ struct RequestLifecycle {
         return true
     }
 
-    /// Returns the event that the driver has to wait for, or `nil` if it may continue, or if the result was asked for
-    /// after the driver had read its options.
-    mutating func hold(wasAskedFor: Bool) -> OneShot<Void>? {
-        guard holdsDriver, wasAskedFor == isAskedFor, var driver else { return nil }
-        let hold = driver.hold ?? OneShot()
-        driver.hold = hold
+    /// Returns the event that the driver has to wait for. `nil` if the driver may continue, or if its options are stale,
+    /// because the demand came after they were read. `sawDemand` is `hasDemand` when they were read.
+    mutating func driverWaiter(sawDemand: Bool) -> OneShot<Void>? {
+        guard driverHasToWait, sawDemand == hasDemand, var driver else { return nil }
+        let waiter = driver.waiter ?? OneShot()
+        driver.waiter = waiter
         self.driver = driver
-        return hold
+        return waiter
     }
 
-    private mutating func takeHold() -> OneShot<Void>? {
-        guard var driver, let hold = exchange(&driver.hold, with: nil) else { return nil }
+    private mutating func takeWaiter() -> OneShot<Void>? {
+        guard var driver, let waiter = exchange(&driver.waiter, with: nil) else { return nil }
         self.driver = driver
-        return hold
+        return waiter
     }
 
     // MARK: Ending
@@ -220,7 +217,7 @@ struct RequestLifecycle {
         switch run {
         case .idle: return .end(RunResult(error: error))
         case .running(let driver):
-            _ = takeHold()
+            _ = takeWaiter()
             return .stop(driver)
         case .ended: return .hasEnded
         }

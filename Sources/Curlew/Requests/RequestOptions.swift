@@ -1,8 +1,62 @@
 public import CurlewCore
 internal import CurlewLocks
-package import Dispatch
 public import Foundation
 public import FoundationNetworking
+
+/// The options of a request beyond what it sends.
+struct RequestOptions {
+    /// A validation for every kind of body.
+    typealias Validation = @Sendable (Request, URLRequest?, LazyResponse, ReceivedBody) -> CurlewError?
+
+    var timeouts: Timeouts?
+    var maximumBodySize: Int?
+    /// Whether awaiting methods accept every status.
+    var acceptsAnyStatus = false
+    var authentication: TransferAuthentication?
+    /// Whether the session stores the credentials for other requests once the server has accepted them.
+    var keepsAuthentication = false
+    var redirectHandler: (any RedirectHandler)?
+    var cachePolicy: CachePolicy?
+    var cachedResponseHandler: (any CachedResponseHandler)?
+    var adapters: [any RequestAdapter] = []
+    var retriers: [any RequestRetrier] = []
+    var exchangeAdapters: [any ExchangeAdapter] = []
+    var middleware: [any RequestMiddleware] = []
+    var validations: [Validation] = []
+    var expectContinue = ExpectContinue.automatic
+    var multiplexes = true
+    /// Sends the request without a proxy.
+    var bypassesProxy = false
+    /// Whether an OAuth 2 client asks for a token with the request. It carries the client's own credentials:
+    /// authentication interceptors leave it unchanged, and it waits for none of their refreshes.
+    var isTokenRequest = false
+    /// The trailer fields that follow the body; `nil` if there are none.
+    var trailers: RequestTrailers?
+    var priority: RequestPriority?
+    var resilience: RequestResilience?
+    /// The value of the field `Idempotency-Key`.
+    var idempotencyKey: String?
+    var urlTemplate: String?
+    /// Whether the user decides about the body when its head has arrived.
+    var asksAboutHead = false
+
+    /// Adds an adapter. The first one reserves room for a chain.
+    mutating func add(adapter: any RequestAdapter) {
+        if adapters.isEmpty { adapters.reserveCapacity(12) }
+        adapters.append(adapter)
+    }
+
+    /// Adds the fields that the options ask for.
+    func addFields(to headers: inout HTTPHeaders) throws(CurlewError) {
+        if let value = priority?.fieldValue, !headers.contains(name: "Priority") {
+            headers.append(name: "Priority", value: value)
+        }
+        guard let key = idempotencyKey, !headers.contains(name: "Idempotency-Key") else { return }
+        let field = HTTPHeader(name: "Idempotency-Key", value: key)
+        guard field.isValid, !key.isEmpty else { throw .invalidHeader(field) }
+        headers.append(name: field.name, value: field.value)
+    }
+}
 
 // Options that are set before the request starts. If set later, they apply to the steps that follow.
 extension Request {
@@ -17,21 +71,21 @@ extension Request {
         var timeouts = timeouts
         change(&timeouts)
         let changed = timeouts
-        record.withLock { $0.ownExtras.options.timeouts = changed }
+        record.withLock { $0.ensureExtras().options.timeouts = changed }
         return self
     }
 
     /// Sets the maximum size of the body in memory, or of one line, value or event of a stream.
     @discardableResult
     public func maximumBodySize(_ bytes: Int) -> Self {
-        record.withLock { $0.ownExtras.options.maximumBodySize = max(0, bytes) }
+        record.withLock { $0.ensureExtras().options.maximumBodySize = max(0, bytes) }
         return self
     }
 
     /// Accepts every status.
     @discardableResult
     public func acceptingAnyStatus() -> Self {
-        record.withLock { $0.ownExtras.options.acceptsAnyStatus = true }
+        record.withLock { $0.ensureExtras().options.acceptsAnyStatus = true }
         return self
     }
 
@@ -40,7 +94,37 @@ extension Request {
     /// challenge. An `Expect` field of the request takes precedence.
     @discardableResult
     public func expectContinue(_ expectation: ExpectContinue) -> Self {
-        record.withLock { $0.ownExtras.options.expectContinue = expectation }
+        record.withLock { $0.ensureExtras().options.expectContinue = expectation }
+        return self
+    }
+
+    /// Sets whether the request may share a connection with others at the same time (HTTP/2 and later), and wait for
+    /// one that is being set up. By default it may.
+    @discardableResult
+    public func multiplexing(_ isAllowed: Bool) -> Self {
+        record.withLock { $0.ensureExtras().options.multiplexes = isAllowed }
+        return self
+    }
+
+    /// Sends trailer fields after the body, such as a digest that is complete only with the last byte.
+    ///
+    ///     session.upload(rows, to: url, headers: ["Trailer": "Content-Digest"])
+    ///         .sendingTrailers { ["Content-Digest": digest.field] }
+    ///
+    /// `make` is called each time the body has been sent to its end, on the transport's thread: it must not block.
+    ///
+    /// - The body must be streamed, without a length: any other request fails with `.invalidBody` before it is sent.
+    /// - libcurl sends trailer fields only over HTTP/1.1, so the request uses that; a session that excludes it fails
+    ///   the request with `.unsupported`.
+    /// - A field that is needed before the body, such as `Content-Length` or `Authorization`, ends the request with
+    ///   `.invalidHeader` (RFC 9110, 6.5.1), and so do more than 64 KiB of fields. The server has then received an
+    ///   incomplete body.
+    /// - A redirect that drops the body drops them as well. The last closure set is used.
+    @discardableResult
+    public func sendingTrailers(_ make: @escaping @Sendable () -> HTTPHeaders) -> Self {
+        let trailers = RequestTrailers(make)
+        // The former closure is released without the lock: a `deinit` of an object that it holds may use the request.
+        _ = record.withLock { exchange(&$0.ensureExtras().options.trailers, with: trailers) }
         return self
     }
 
@@ -73,19 +157,19 @@ extension Request {
         _ persistence: URLCredential.Persistence
     ) -> Self {
         record.withLock { record in
-            record.ownExtras.options.authentication = authentication
-            record.ownExtras.options.keepsAuthentication = persistence != .none
+            record.ensureExtras().options.authentication = authentication
+            record.ensureExtras().options.keepsAuthentication = persistence != .none
         }
         return self
     }
 
-    // MARK: Late composition
+    // MARK: Interceptors, handlers and monitors
 
     /// Sets the handler of this request's redirects. The last one set is used.
     @discardableResult
     public func redirect(using handler: any RedirectHandler) -> Self {
         // The former handler is released without the lock: its `deinit` may use the request.
-        _ = record.withLock { exchange(&$0.ownExtras.options.redirectHandler, with: handler) }
+        _ = record.withLock { exchange(&$0.ensureExtras().options.redirectHandler, with: handler) }
         return self
     }
 
@@ -93,8 +177,8 @@ extension Request {
     @discardableResult
     public func interceptor(_ interceptor: any RequestInterceptor) -> Self {
         record.withLock { record in
-            record.ownExtras.options.add(adapter: interceptor)
-            record.ownExtras.options.retriers.append(interceptor)
+            record.ensureExtras().options.add(adapter: interceptor)
+            record.ensureExtras().options.retriers.append(interceptor)
         }
         return self
     }
@@ -115,13 +199,6 @@ extension Request {
         return self
     }
 
-    // The inlinable functions discard their result, so these return none.
-    @usableFromInline
-    func add(adapter: any RequestAdapter) { record.withLock { $0.ownExtras.options.add(adapter: adapter) } }
-
-    @usableFromInline
-    func add(retrier: any RequestRetrier) { record.withLock { $0.ownExtras.options.retriers.append(retrier) } }
-
     /// Adds a monitor for the events of this request, after the session's monitors and the existing ones.
     @discardableResult
     public func eventMonitor(_ monitor: any EventMonitor) -> Self {
@@ -129,209 +206,17 @@ extension Request {
         let known = queues.count
         queues.add(monitor)
         let added = queues[known...]
-        record.withLock { $0.ownExtras.hooks.monitorQueues += added }
+        record.withLock { $0.ensureExtras().hooks.monitorQueues += added }
         return self
     }
 
-    // MARK: Creation
+    // MARK: Priority, idempotency and resilience
 
-    /// Sets a closure that is called with the final `URLRequest` of every attempt, immediately if there is one already.
-    /// The last closure set is used.
-    @discardableResult
-    package func tellCreatedRequests(
-        on queue: DispatchQueue,
-        _ handler: @escaping @Sendable (URLRequest) -> Void
-    ) -> Self {
-        set(Hook(queue: queue, body: handler), at: \.onRequestCreation) { $0.history.lastFinalRequest }
-    }
-
-    /// Sets a closure that is called with the identifier of every exchange, immediately if there is one already. The
-    /// last closure set is used.
-    @discardableResult
-    package func tellCreatedTasks(
-        on queue: DispatchQueue,
-        _ handler: @escaping @Sendable (TaskIdentifier) -> Void
-    ) -> Self {
-        set(Hook(queue: queue, body: handler), at: \.onTaskCreation) { $0.history.lastTask }
-    }
-
-    /// Stores a hook, and calls it with the last value if there is one.
-    private func set<Value>(
-        _ hook: Hook<Value>,
-        at path: WritableKeyPath<RequestHooks, Hook<Value>?>,
-        last: (RequestRecord) -> Value?
-    ) -> Self {
-        let (last, _) = record.withLock { record in
-            (last(record), exchange(&record.ownExtras.hooks[keyPath: path], with: hook))
-        }
-        if let last { hook.call(last) }
-        return self
-    }
-}
-
-extension Request {
-    /// Sets whether the request may share a connection with others at the same time (HTTP/2 and later), and wait for
-    /// one that is being set up. By default it may.
-    @discardableResult
-    public func multiplexing(_ isAllowed: Bool) -> Self {
-        record.withLock { $0.ownExtras.options.multiplexes = isAllowed }
-        return self
-    }
-
-    /// Sends the request without a proxy, whatever the session and the environment say. For requests that follow no
-    /// redirect: a redirect may use a proxy again, or bypass it for another host.
-    @discardableResult
-    func bypassingProxy() -> Self {
-        record.withLock { $0.ownExtras.options.bypassesProxy = true }
-        return self
-    }
-}
-
-extension Request {
-    /// Marks the request as one with which an OAuth 2 client asks for a token.
-    func asTokenRequest() -> Self {
-        record.withLock { $0.ownExtras.options.isTokenRequest = true }
-        return self
-    }
-
-    var timeouts: Timeouts { record.withLock { $0.extras?.options.timeouts } ?? context.configuration.timeouts }
-
-    /// The maximum size of a body in memory, or of a line or event of a stream.
-    var bodyLimit: Int {
-        record.withLock { $0.extras?.options.maximumBodySize } ?? context.configuration.maximumBodySize
-    }
-}
-
-/// The options of a request beyond what it sends.
-struct RequestOptions {
-    var timeouts: Timeouts?
-    var maximumBodySize: Int?
-    /// Whether awaiting methods accept every status.
-    var acceptsAnyStatus = false
-    var authentication: TransferAuthentication?
-    /// Whether the session stores the credentials for other requests once the server has accepted them.
-    var keepsAuthentication = false
-    var redirectHandler: (any RedirectHandler)?
-    var cachePolicy: CachePolicy?
-    var cachedResponseHandler: (any CachedResponseHandler)?
-    var adapters: [any RequestAdapter] = []
-    var retriers: [any RequestRetrier] = []
-    var exchangeAdapters: [any ExchangeAdapter] = []
-    var middleware: [any RequestMiddleware] = []
-    var validations: [Validation] = []
-    var expectContinue = ExpectContinue.automatic
-    var multiplexes = true
-    /// Sends the request without a proxy.
-    var bypassesProxy = false
-    /// Whether an OAuth 2 client asks for a token with the request. It carries the client's own credentials:
-    /// authentication interceptors leave it unchanged, and it waits for none of their refreshes.
-    var isTokenRequest = false
-    /// The trailer fields that follow the body; `nil` if there are none.
-    var trailers: RequestTrailers?
-    var priority: RequestPriority?
-    /// The value of the field `Idempotency-Key`.
-    var idempotencyKey: String?
-    /// Whether the user decides about the body when its head has arrived.
-    var asksAboutHead = false
-
-    /// Adds an adapter. The first one reserves room for a chain.
-    mutating func add(adapter: any RequestAdapter) {
-        if adapters.isEmpty { adapters.reserveCapacity(12) }
-        adapters.append(adapter)
-    }
-
-    /// A validation for every kind of body.
-    typealias Validation = @Sendable (Request, URLRequest?, LazyResponse, ReceivedBody) -> CurlewError?
-}
-
-/// Closures that are called during the run.
-struct RequestHooks {
-    var taskDescription: String?
-    var monitorQueues: [MonitorQueue] = []
-    var uploadProgress: ProgressReporter?
-    var downloadProgress: ProgressReporter?
-    var onRequestCreation: Hook<URLRequest>?
-    var onTaskCreation: Hook<TaskIdentifier>?
-    var onHead: HeadHook?
-    var onInformational: InformationalHook?
-    var onCURL: CURLHook?
-    /// Streams of the request's values, which end with the request.
-    var streams: [any RequestStream] = []
-}
-
-/// The options and hooks of one request. A class, so that an absent value costs one pointer in every request. Protected
-/// by the request's lock.
-final class RequestExtras {
-    var options = RequestOptions()
-    var hooks = RequestHooks()
-}
-
-/// The statuses that a validation accepts, copied from any sequence of numbers.
-struct StatusSet: Sequence, Sendable {
-    private let statuses: Set<Int>
-
-    init(_ acceptable: some Sequence<Int>) {
-        // `200...` is infinite, and 999 is the highest status.
-        if let open = acceptable as? PartialRangeFrom<Int> {
-            statuses = Set(Swift.min(open.lowerBound, 1000)..<1000)
-        } else {
-            statuses = Set(acceptable)
-        }
-    }
-
-    func makeIterator() -> Set<Int>.Iterator { statuses.makeIterator() }
-
-    func contains(_ status: Int) -> Bool { statuses.contains(status) }
-}
-
-// Fields that follow a body, in both directions.
-extension Request {
-    /// The trailer fields of the last response, which follow its body: with HTTP/1.1 chunked bodies and HTTP/2.
-    ///
-    /// `nil` until the response has ended, and if it did not end completely. Empty if it ended without trailer fields,
-    /// and for a response from the cache, which stores none. A stream has them after the last element of its body.
-    /// Fields that are needed before the body, such as `Content-Length`, `Set-Cookie` and `WWW-Authenticate`, are
-    /// dropped (RFC 9110, 6.5.1).
-    public var trailers: HTTPHeaders? { receivedTrailers.map(TrailerFields.permitted) }
-
-    /// The names of the trailer fields of the last response that were dropped.
-    var droppedTrailers: [String] {
-        receivedTrailers?.map(\.name).filter { !TrailerFields.permits($0) } ?? []
-    }
-
-    private var receivedTrailers: HTTPHeaders? {
-        record.withLock { $0.exchange?.withLock { $0.trailers } }
-    }
-
-    /// Sends trailer fields after the body, such as a digest that is complete only with the last byte.
-    ///
-    ///     session.upload(rows, to: url, headers: ["Trailer": "Content-Digest"])
-    ///         .sendingTrailers { ["Content-Digest": digest.field] }
-    ///
-    /// `make` is called each time the body has been sent to its end, on the transport's thread: it must not block.
-    ///
-    /// - The body must be streamed, without a length: any other request fails with `.invalidBody` before it is sent.
-    /// - libcurl sends trailer fields only over HTTP/1.1, so the request uses that; a session that excludes it fails
-    ///   the request with `.unsupported`.
-    /// - A field that is needed before the body, such as `Content-Length` or `Authorization`, ends the request with
-    ///   `.invalidHeader` (RFC 9110, 6.5.1), and so do more than 64 KiB of fields. The server has then received an
-    ///   incomplete body.
-    /// - A redirect that drops the body drops them as well. The last closure set is used.
-    @discardableResult
-    public func sendingTrailers(_ make: @escaping @Sendable () -> HTTPHeaders) -> Self {
-        let trailers = RequestTrailers(make)
-        // The former closure is released without the lock: a `deinit` of an object that it holds may use the request.
-        _ = record.withLock { exchange(&$0.ownExtras.options.trailers, with: trailers) }
-        return self
-    }
-}
-
-extension Request {
     /// Sets the priority: the order in which requests wait for the session's ``Resilience``, and the field `Priority`
     /// (RFC 9218) for the server, unless the request has one.
     @discardableResult
     public func priority(_ priority: RequestPriority) -> Self {
-        record.withLock { $0.ownExtras.options.priority = priority }
+        record.withLock { $0.ensureExtras().options.priority = priority }
         return self
     }
 
@@ -343,24 +228,76 @@ extension Request {
     /// The default is a new UUID. A field that the request has takes precedence.
     @discardableResult
     public func idempotencyKey(_ key: String = UUID().uuidString) -> Self {
-        record.withLock { $0.ownExtras.options.idempotencyKey = key }
+        record.withLock { $0.ensureExtras().options.idempotencyKey = key }
         return self
+    }
+
+    /// Describes the path of the URL with a template, so that metrics and spans of all requests that differ only in their
+    /// parameters have one name: OpenTelemetry's `url.template`. It is never sent.
+    ///
+    ///     session.request("https://api.example.com/users/\(id)").urlTemplate("/users/{id}")
+    ///
+    /// It is for exchange adapters and event monitors: Curlew itself does not use it. Write it as a literal, without the
+    /// parameters' values.
+    @discardableResult
+    public func urlTemplate(_ template: String) -> Self {
+        record.withLock { $0.ensureExtras().options.urlTemplate = template }
+        return self
+    }
+
+    /// The template of the URL's path; `nil` if none was set.
+    public var urlTemplate: String? { record.withLock { $0.extras?.options.urlTemplate } }
+
+    /// Changes how the session's ``Resilience`` treats this request. The last call counts.
+    ///
+    ///     session.request(health).resilience(without: [.breaker, .hedging])
+    ///     session.request(reports).resilience(key: "reports", waits: false)
+    ///
+    /// - Parameters:
+    ///   - parts: The parts that do not apply: they neither delay nor refuse the request, and do not count it.
+    ///   - key: The name by which the request shares rates and places with others, in place of its origin. It shares a
+    ///     circuit with the requests of that key to the same origin. Parts with `per: .session` or `per: .key` do not
+    ///     change, and neither do retry budgets, hedging and what the server announces.
+    ///   - waits: `false`: fails with `.limited` at once. `true` follows the session's ``Resilience/waits``.
+    @discardableResult
+    public func resilience(without parts: ResilienceParts = [], key: String? = nil, waits: Bool = true) -> Self {
+        let resilience = RequestResilience(without: parts, key: key, waits: waits)
+        record.withLock { $0.ensureExtras().options.resilience = resilience }
+        return self
+    }
+}
+
+// Options that only Curlew sets, and questions about options.
+extension Request {
+    // The inlinable functions discard their result, so these return none.
+    @usableFromInline
+    func add(adapter: any RequestAdapter) { record.withLock { $0.ensureExtras().options.add(adapter: adapter) } }
+
+    @usableFromInline
+    func add(retrier: any RequestRetrier) { record.withLock { $0.ensureExtras().options.retriers.append(retrier) } }
+
+    /// Sends the request without a proxy, whatever the session and the environment say. For requests that follow no
+    /// redirect: a redirect may use a proxy again, or bypass it for another host.
+    @discardableResult
+    func bypassingProxy() -> Self {
+        record.withLock { $0.ensureExtras().options.bypassesProxy = true }
+        return self
+    }
+
+    /// Marks the request as one with which an OAuth 2 client asks for a token.
+    func asTokenRequest() -> Self {
+        record.withLock { $0.ensureExtras().options.isTokenRequest = true }
+        return self
+    }
+
+    var timeouts: Timeouts { record.withLock { $0.extras?.options.timeouts } ?? context.configuration.timeouts }
+
+    /// The maximum size of a body in memory, or of a line or event of a stream.
+    var bodyLimit: Int {
+        record.withLock { $0.extras?.options.maximumBodySize } ?? context.configuration.maximumBodySize
     }
 
     var priority: RequestPriority { record.withLock { $0.extras?.options.priority } ?? .normal }
 
     var hasIdempotencyKey: Bool { record.withLock { $0.extras?.options.idempotencyKey } != nil }
-}
-
-extension RequestOptions {
-    /// Adds the fields that the options ask for.
-    func addFields(to headers: inout HTTPHeaders) throws(CurlewError) {
-        if let value = priority?.fieldValue, !headers.contains(name: "Priority") {
-            headers.append(name: "Priority", value: value)
-        }
-        guard let key = idempotencyKey, !headers.contains(name: "Idempotency-Key") else { return }
-        let field = HTTPHeader(name: "Idempotency-Key", value: key)
-        guard field.isValid, !key.isEmpty else { throw .invalidHeader(field) }
-        headers.append(name: field.name, value: field.value)
-    }
 }

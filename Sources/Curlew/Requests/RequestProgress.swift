@@ -64,8 +64,8 @@ extension Request {
     func reporter(_ path: WritableKeyPath<RequestHooks, ProgressReporter?>) -> ProgressReporter {
         let (reporter, hasEnded) = record.withLock { record in
             let last = path == \.uploadProgress ? record.upload : record.download
-            let reporter = record.ownExtras.hooks[keyPath: path] ?? ProgressReporter(last: last)
-            record.ownExtras.hooks[keyPath: path] = reporter
+            let reporter = record.ensureExtras().hooks[keyPath: path] ?? ProgressReporter(last: last)
+            record.ensureExtras().hooks[keyPath: path] = reporter
             return (reporter, record.lifecycle.result != nil)
         }
         if hasEnded { reporter.finish() }

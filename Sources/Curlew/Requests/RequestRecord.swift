@@ -1,11 +1,20 @@
 internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
-internal import FoundationNetworking
 
-/// The mutable state of a request, protected by the request's lock.
+/// The mutable state of a request, protected by the request's lock. The run keeps its own state in `Run`.
+///
+/// | part | question | written by |
+/// |---|---|---|
+/// | `RequestLifecycle` | has the request started, is it suspended, has it a run or a result? | every transition |
+/// | `RequestOptions` | what did the user ask for? Each step reads it when it begins | the user |
+/// | `RequestHooks` | who is notified while it runs: closures, monitors, progress, streams | the user |
+/// | `HandlerQueue` | what is called with its result? | the user |
+/// | `RequestHistory` | which attempts were made, with which requests, metrics and errors? | the run |
+/// | `ExchangeState` | what has arrived of the latest response? | its exchange, under a lock of its own |
 struct RequestRecord {
-    var identity = LazyIdentity()
+    /// The identifier, created when it is first read, because most never are.
+    lazy var id = UUID()
     var lifecycle = RequestLifecycle()
     var link: SessionLink
     /// The exchange in flight, or the last one.
@@ -20,31 +29,35 @@ struct RequestRecord {
     init(session: SessionLink, interceptor: __shared (any RequestInterceptor)?) {
         link = session
         guard interceptor != nil, let interceptor else { return }
-        ownExtras.options.adapters = [interceptor]
-        ownExtras.options.retriers = [interceptor]
+        let extras = ensureExtras()
+        extras.options.adapters = [interceptor]
+        extras.options.retriers = [interceptor]
     }
 
-    /// The options and hooks, created when they are first changed.
-    var ownExtras: RequestExtras {
-        mutating get {
-            if let extras { return extras }
-            let made = RequestExtras()
-            extras = made
-            return made
-        }
+    /// Returns the options and hooks to change them, and creates them for the first change.
+    mutating func ensureExtras() -> RequestExtras {
+        if let extras { return extras }
+        let made = RequestExtras()
+        extras = made
+        return made
+    }
+
+    /// The monitors of the session, of the request and of the process. `nil` if there are none. Never stored for longer
+    /// than an attempt: monitors of the request and of the process may be added at any time.
+    func eventSink(in context: SessionContext) -> EventSink? {
+        EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? [])
     }
 
     /// The error of the last attempt.
     var error: CurlewError? {
-        get { history.attempt.error }
-        set { history.attempt.error = newValue }
+        get { history.lastAttempt.error }
+        set { history.lastAttempt.error = newValue }
     }
 
     /// The current exchange, even if it still waits to be sent. `nil` once it has ended.
-    var currentTask: TaskIdentifier? { exchange?.withLock { $0.stage == .over ? nil : $0.task } }
+    var currentTask: TaskIdentifier? { exchange?.withLock { $0.stage == .over ? nil : $0.id } }
 
-    /// The current exchange, once monitors have heard of its start. If it still waits to be sent, the driver will
-    /// report its start.
+    /// The current exchange. `nil` while its driver still has to report its start to monitors.
     var reportedTask: TaskIdentifier? { exchange?.withLock { $0.reportedTask } }
 
     /// The head of the last response.
@@ -62,6 +75,14 @@ struct RequestRecord {
         awaitedResult = made
         return made
     }
+}
+
+/// The options and hooks of one request. A class, so that an absent value costs one pointer in every request. Protected
+/// by the request's lock.
+final class RequestExtras {
+    var options = RequestOptions()
+    var hooks = RequestHooks()
+    var taskDescription: String?
 }
 
 extension RequestRecord {
@@ -102,8 +123,9 @@ extension RequestRecord {
         if let data = result.resumeData { error?.downloadResumeData = data }
         let hooks = extras?.hooks
         extras?.hooks.streams = []
-        let (run, link) = (lifecycle.end(with: result), Swift.exchange(&link, with: .none))
-        return Ending(result: result, run: run, link: link, awaitedResult: awaitedResult, hooks: hooks)
+        let (run, former) = (lifecycle.end(with: result), link)
+        link = .none
+        return Ending(result: result, run: run, link: former, awaitedResult: awaitedResult, hooks: hooks)
     }
 
     /// Adds a handler. With `startsImmediately`, the first one starts the request.
@@ -116,33 +138,28 @@ extension RequestRecord {
     }
 }
 
-/// The reference from a request to its session.
-enum SessionLink {
-    /// The request has not started or is running, and keeps the session alive.
-    case strong(Session)
-    /// The request is on the session's shelf, and the session holds the request.
-    case shelved(WeakSession)
-    case none
-
-    var session: Session? {
-        switch self {
-        case .strong(let session): session
-        case .shelved(let weak): weak.session
-        case .none: nil
-        }
+extension RequestRecord {
+    /// Returns the session's options, with those of the request.
+    func attemptOptions(in context: SessionContext) -> AttemptOptions {
+        var options = context.attemptOptions
+        (options.sawDemand, options.isCancelled) = (lifecycle.hasDemand, lifecycle.isCancelled)
+        options.events = eventSink(in: context)
+        if let extras { options.add(extras, to: context) }
+        return options
     }
 }
 
-/// A weak reference to a session. A class, because few requests are on a shelf, and a weak reference makes every copy
-/// of its owner expensive.
-final class WeakSession: Sendable {
-    private struct Reference {
-        weak var session: Session?
+extension AttemptOptions {
+    /// Adds the options of a request, except its monitors, to those of the session.
+    fileprivate mutating func add(_ own: RequestExtras, to context: SessionContext) {
+        adapters += own.options.adapters
+        if !own.options.retriers.isEmpty { hasRetriers = true }
+        if !own.options.exchangeAdapters.isEmpty || !own.options.middleware.isEmpty {
+            interceptors = ExchangeInterceptors(
+                context.configuration.exchangeAdapters + own.options.exchangeAdapters,
+                context.configuration.middleware + own.options.middleware
+            )
+        }
+        if let timeouts = own.options.timeouts { totalTimeout = timeouts.total }
     }
-
-    private let reference: Lock<Reference>
-
-    var session: Session? { reference.withLock { $0.session } }
-
-    init(session: Session) { reference = Lock(Reference(session: session)) }
 }

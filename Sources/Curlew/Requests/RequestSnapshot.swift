@@ -2,6 +2,67 @@ package import CurlewCore
 internal import Foundation
 package import FoundationNetworking
 
+/// The parts of a `URLRequest` that are sent, read once.
+///
+/// Creating Foundation's type allocates several objects. Most requests consist of a method, a URL and a few fields,
+/// which no adapter and no monitor sees; for them a `URLRequest` is made only if code asks for it.
+// A class, so that the history and the result share one object.
+final class RequestSnapshot: Sendable {
+    let url: URL?
+    /// The value of `hasPlainHost`, if the URL has been scanned. Otherwise it is scanned on demand.
+    private let scannedHostIsPlain: Bool?
+    let method: HTTPMethod
+    /// The fields in the order in which they are sent.
+    let fields: [HTTPHeader]
+    let timeoutInterval: TimeInterval
+    let handlesCookies: Bool
+    /// The `URLRequest` that was described, adapted or redirected to. `nil` if the parts above are the whole request.
+    let original: URLRequest?
+
+    /// The timeout of a `URLRequest` whose timeout was not set.
+    static let defaultTimeoutInterval: TimeInterval = 60
+
+    /// Creates a request that consists of these parts, unless an `original` says more. `hasPlainHost` is for a caller
+    /// that has read the URL.
+    init(
+        _ url: URL?, _ method: HTTPMethod, _ fields: [HTTPHeader], hasPlainHost: Bool? = nil,
+        timeoutInterval: TimeInterval = defaultTimeoutInterval, handlesCookies: Bool = true,
+        original: URLRequest? = nil
+    ) {
+        self.url = url
+        scannedHostIsPlain = hasPlainHost
+        self.method = method
+        self.fields = fields
+        self.timeoutInterval = timeoutInterval
+        self.handlesCookies = handlesCookies
+        self.original = original
+    }
+
+    /// Whether the host of the URL needs no further check: see `URLScan.hasPlainHost`.
+    var hasPlainHost: Bool { scannedHostIsPlain ?? url.map { URLScan($0.absoluteString).hasPlainHost } ?? false }
+
+    /// A request that code has made.
+    static func made(_ request: URLRequest) -> RequestSnapshot {
+        // Foundation keeps a dictionary. Sorting sends equal requests in equal form.
+        let fields = (request.allHTTPHeaderFields ?? [:]).map { HTTPHeader(name: $0.key, value: $0.value) }
+        return RequestSnapshot(
+            request.url, request.method ?? .get, fields.count > 1 ? fields.sorted { $0.name < $1.name } : fields,
+            timeoutInterval: request.timeoutInterval, handlesCookies: request.httpShouldHandleCookies,
+            original: request)
+    }
+
+    /// The request as a `URLRequest`, made on demand.
+    var urlRequest: URLRequest {
+        if let original { return original }
+        // A request without `original` always has a URL.
+        var request = URLRequest(url: url ?? URL(filePath: "/"))
+        if method != .get { request.httpMethod = method.rawValue }
+        // Set together: Foundation would capitalize the names of single fields.
+        if !fields.isEmpty { request.headers = HTTPHeaders(received: fields) }
+        return request
+    }
+}
+
 /// A request that consists of a URL without parameters.
 package struct PlainRequest: URLRequestConvertible {
     let url: any URLConvertible
@@ -43,67 +104,10 @@ package struct PlainRequest: URLRequestConvertible {
         var url = try url.asURL()
         if url.scheme == nil { url = try resolved(url) }
         if url.baseURL != nil { url = url.absoluteURL }
+        // A transport scans the URL of its transfer again (`WireURL`), because whatever runs in between may change it.
         let scan = URLScan(url.absoluteString)
         if scan.mayHaveDotSegments, !keepsDotSegments { url = DotSegments.removed(from: url) }
         return RequestSnapshot(url, method, fields, hasPlainHost: scan.hasPlainHost)
-    }
-}
-
-/// The parts of a `URLRequest` that are sent, read once.
-///
-/// Creating Foundation's type allocates several objects. Most requests consist of a method, a URL and a few fields,
-/// which no adapter and no monitor sees; for them a `URLRequest` is made only if code asks for it.
-// A class, so that the history and the result share one object.
-final class RequestSnapshot: Sendable {
-    let url: URL?
-    /// Whether the host of the URL needs no further check: see `URLScan.hasPlainHost`.
-    let hasPlainHost: Bool
-    let method: HTTPMethod
-    /// The fields in the order in which they are sent.
-    let fields: [HTTPHeader]
-    let timeoutInterval: TimeInterval
-    let handlesCookies: Bool
-    /// The `URLRequest` that was described, adapted or redirected to. `nil` if the parts above are the whole request.
-    let original: URLRequest?
-
-    /// The timeout of a `URLRequest` whose timeout was not set.
-    static let defaultTimeoutInterval: TimeInterval = 60
-
-    /// Creates a request that consists of these parts, unless an `original` says more. `hasPlainHost` is for a caller
-    /// that has read the URL.
-    init(
-        _ url: URL?, _ method: HTTPMethod, _ fields: [HTTPHeader], hasPlainHost: Bool? = nil,
-        timeoutInterval: TimeInterval = defaultTimeoutInterval, handlesCookies: Bool = true,
-        original: URLRequest? = nil
-    ) {
-        self.url = url
-        self.hasPlainHost = hasPlainHost ?? url.map { URLScan($0.absoluteString).hasPlainHost } ?? false
-        self.method = method
-        self.fields = fields
-        self.timeoutInterval = timeoutInterval
-        self.handlesCookies = handlesCookies
-        self.original = original
-    }
-
-    /// A request that code has made.
-    static func made(_ request: URLRequest) -> RequestSnapshot {
-        // Foundation keeps a dictionary. Sorting sends equal requests in equal form.
-        let fields = (request.allHTTPHeaderFields ?? [:]).map { HTTPHeader(name: $0.key, value: $0.value) }
-        return RequestSnapshot(
-            request.url, request.method ?? .get, fields.count > 1 ? fields.sorted { $0.name < $1.name } : fields,
-            timeoutInterval: request.timeoutInterval, handlesCookies: request.httpShouldHandleCookies,
-            original: request)
-    }
-
-    /// The request as a `URLRequest`, made on demand.
-    var urlRequest: URLRequest {
-        if let original { return original }
-        // A request without `original` always has a URL.
-        var request = URLRequest(url: url ?? URL(filePath: "/"))
-        if method != .get { request.httpMethod = method.rawValue }
-        // Set together: Foundation would capitalize the names of single fields.
-        if !fields.isEmpty { request.headers = HTTPHeaders(received: fields) }
-        return request
     }
 }
 

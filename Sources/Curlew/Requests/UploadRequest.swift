@@ -44,7 +44,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     ) {
         super.init(
             RequestKind(
-                source: .convertible(convertible), upload: UploadTaskDelegate(prepare: preparation, make: uploadable)),
+                source: .convertible(convertible), bodyMaker: BodyMaker(prepare: preparation, make: uploadable)),
             session: session,
             interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume
@@ -52,18 +52,17 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     }
 
     /// The body of the last attempt. `nil` before the first one is made.
-    public var uploadable: Uploadable? { kind.upload?.uploadable }
+    public var uploadable: Uploadable? { kind.bodyMaker?.uploadable }
 
     /// Makes the body of every attempt.
     package var makeUploadable: @Sendable () throws -> Uploadable {
-        if let upload = kind.upload { return upload.make }
+        if let bodyMaker = kind.bodyMaker { return bodyMaker.make }
         return { .data(Data()) }
     }
 }
 
-/// Makes the body of every attempt of a request, and removes the files that belong to Curlew. The counterpart of a
-/// `TaskDelegate` for what is sent.
-final class UploadTaskDelegate: Sendable {
+/// Makes the body of every attempt of a request, and removes the files that belong to Curlew.
+final class BodyMaker: Sendable {
     typealias Uploadable = UploadRequest.Uploadable
 
     /// Makes the body of one attempt.

@@ -31,11 +31,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     let observation: Lock<Observation>
     private let isStarted: Lock<Bool>
     /// The handle of the run, if it is not the user's.
-    private let runsHandle = Lock(WeakHandle())
-
-    private struct WeakHandle {
-        weak var request: WebSocketRequest?
-    }
+    private let runsHandle = WeakReference<WebSocketRequest>()
 
     /// The handlers of events, which read the messages together.
     struct Observation {
@@ -69,7 +65,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
             purpose: .stream,
             makeDelegate: { _ in WebSocketTaskDelegate() },
             reader: MessageReader(link: link, observation: observation),
-            connection: WebSocketConnection(link: link, hook: hook)
+            webSocket: WebSocketAttempts(link: link, hook: hook)
         )
         super.init(
             kind, session: session, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
@@ -89,10 +85,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     deinit {
         // The run that a verb or `resume()` started continues, but without the user's handle the WebSocket is unusable,
         // unless handlers read its messages.
-        guard !isHandleOfRun, observation.withLock({ $0.pump }) == nil, let run = runsHandle.withLock({ $0.request })
-        else {
-            return
-        }
+        guard !isHandleOfRun, observation.withLock({ $0.pump }) == nil, let run = runsHandle.object else { return }
         // Nobody would learn of the server's answer to the close frame, so it is not awaited.
         if !link.drop() { run.cancel() }
     }
@@ -100,16 +93,16 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     /// Makes the handle for a run that must not keep the user's handle alive.
     func handleOfRun() -> WebSocketRequest {
         let made = WebSocketRequest(ofRun: self)
-        runsHandle.withLock { $0.request = made }
+        runsHandle.object = made
         return made
     }
 
-    /// Returns `true` for the first call only.
-    func startsNow() -> Bool {
-        isStarted.withLock { isStarted in
-            defer { isStarted = true }
-            return !isStarted
-        }
+    /// Starts the run in a separate task, unless an earlier call has.
+    func startRun() {
+        guard isStarted.withLock({ !exchange(&$0, with: true) }) else { return }
+        // The run must not keep the user's handle alive: releasing the handle closes the WebSocket.
+        let run = handleOfRun()
+        Task { _ = await run.driveOrJoin(run.beginAwaiting(), checksStatus: false) }
     }
 
     private static func describe(
@@ -134,8 +127,9 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     }
 }
 
-/// The connection that a WebSocket opens for itself.
-private struct WebSocketConnection: RequestConnection {
+/// The attempts of a WebSocket request. Each opens a connection of its own, which speaks no HTTP after the handshake.
+/// It cannot use libcurl's handling of challenges, so it answers only those for Basic.
+struct WebSocketAttempts: Sendable {
     let link: WebSocketLink
     let hook: Lock<WebSocketRequest.OpeningHook?>
 
@@ -144,7 +138,7 @@ private struct WebSocketConnection: RequestConnection {
             base: session.network, link: link,
             maximumHeaderSize: session.configuration.maximumHeaderSize,
             // Stored when the WebSocket opens, for requests that are made while it is open.
-            willOpen: { exchange.remember($0.headers) },
+            willOpen: { exchange.storeCookiesAndHSTS(from: $0.headers) },
             hook: preparation(by: exchange.request))
     }
 
@@ -154,18 +148,21 @@ private struct WebSocketConnection: RequestConnection {
         return { [link] connection in
             // Looked up for each call: a reference that lives as long as the connection would keep the user's handle.
             guard let socket = request.usersHandle as? WebSocketRequest else { return }
-            let prepared = PreparedConnection(link: link, connection: connection)
-            try await PreparedConnection.$current.withValue(prepared) {
+            let context = HookContext(link: link, connection: connection)
+            try await HookContext.$current.withValue(context) {
                 try await UserCode.call(for: request) { try await hook(socket) }
             }
         }
     }
 
+    /// Returns the pause before the request connects again, or `nil` if it does not. Unlike a retry, this may follow a
+    /// success.
     func pauseBeforeReconnecting(after result: RunResult) -> Duration? {
         let asked = result.response?.head.headers["Retry-After"].flatMap { RetryAfter.delay($0, now: Date()) }
         return link.pauseBeforeReconnecting(after: result.error, retryAfter: asked)
     }
 
+    /// Returns the URL in the form in which the user gave it.
     func asGiven(_ url: URL) -> URL { link.asGiven(url) }
 }
 
@@ -179,7 +176,7 @@ private struct MessageReader: ResponseReader {
     /// Retriers are asked only about the opening. After a lost connection the reconnection policy decides.
     func allowsAnotherAttempt(of request: Request) -> Bool { !link.hasConnection }
 
-    func ended(with result: RunResult) { link.over(result.error) }
+    func ended(with result: RunResult) { link.endForGood(with: result.error) }
 
     func untilConsumed(of request: Request) async { await observation.withLock { $0.pump }?.value }
 }

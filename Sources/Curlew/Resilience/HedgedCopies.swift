@@ -3,9 +3,19 @@ internal import CurlewLocks
 
 /// The state that the copies of one request share, and the control that steers both.
 ///
+///     event of a copy       the first one alone   both run               after the decision
+///     1xx head, progress    to the sink           to its backlog         winner: to the sink
+///     head                  wins                  good: wins, bad: held  winner: to the sink after its backlog
+///     body                  –                     paused with its head   loser: dropped, and the copy aborted
+///
+///     owner ── suspend, resume, cancel ──▶ CombinedControl ──▶ both controls
+///     copy ─── started, head, body, end ─▶ lock { HedgeRace } ──▶ commands, without the lock
+///                                                                  ├─ cancel: the loser's control
+///                                                                  └─ resume: the winner's, if its head was held
+///
 /// While it is alone, the first copy passes its upload progress and informational responses to the sink. Once a second
 /// copy has begun, each copy keeps its events until it has won, because calls of the sink must not overlap. For the
-/// same reason no second copy is begun while the first one is making such a call.
+/// same reason a second copy that is due while the first one is making such a call waits until the call returns.
 ///
 /// The race is decided under the lock, and its commands are carried out without it: a control may be a user's. In
 /// between, the following may happen:
@@ -18,7 +28,7 @@ internal import CurlewLocks
 /// - The owner suspends or cancels the request. The command reaches each copy that has started, and the others when
 ///   they start. So a copy may win and then fail with the owner's error.
 ///
-/// It has no reference to the sink, which may keep it as its control.
+/// It must not hold the sink: the sink may hold it as its control, and both would never be released.
 final class HedgedCopies: TurnControl {
     /// The events of a copy, for delivery once it has won.
     struct Backlog: Sendable {
@@ -49,8 +59,10 @@ final class HedgedCopies: TurnControl {
         var race = HedgeRace()
         var first = CopyState()
         var second = CopyState()
-        /// Whether the first copy is calling the sink while there is no second one.
-        var isPassing = false
+        /// Whether a copy is calling the sink.
+        var isForwarding = false
+        /// Resolved when the first copy's call has returned. Only set if the second copy waits for that.
+        var forwarded: OneShot<Void>?
         /// The time that the first copy has taken for a good head, or until it lost.
         var latency: Duration?
 
@@ -60,7 +72,7 @@ final class HedgedCopies: TurnControl {
         }
 
         /// Whether the copy may call the sink.
-        func mayPass(_ copy: HedgeRace.Copy) -> Bool {
+        func mayCallSink(_ copy: HedgeRace.Copy) -> Bool {
             race.winner == copy || (copy == .first && race.winner == nil && !race.isHedged)
         }
 
@@ -78,7 +90,7 @@ final class HedgedCopies: TurnControl {
     /// control is never asked for a second copy, because the loser could not be cancelled.
     let firstHasStarted = OneShot<Void>()
     private let state = Lock(State())
-    private let controls = TransferControls()
+    private let controls = CombinedControl()
 
     private var elapsed: Duration { ContinuousClock.now - began }
 
@@ -106,10 +118,19 @@ final class HedgedCopies: TurnControl {
 
     // MARK: The second copy
 
-    /// Begins the second copy. Returns `false` if it must not be sent.
-    func beginHedge() -> Bool {
-        if controls.holdsExchanges { return false }
-        return state.withLock { !$0.isPassing && $0.race.hedge() }
+    /// Begins the second copy, as soon as the first one is not calling the sink. Returns `false` if it must not be sent.
+    func beginHedge() async -> Bool {
+        while !controls.holdsExchanges {
+            let (isBegun, forwarded) = state.withLock { state -> (Bool, OneShot<Void>?) in
+                guard state.isForwarding else { return (state.race.hedge(), nil) }
+                let forwarded = OneShot<Void>()
+                state.forwarded = forwarded
+                return (false, forwarded)
+            }
+            guard let forwarded else { return isBegun }
+            if await forwarded.wait() == nil { return false }
+        }
+        return false
     }
 
     /// Records and returns the time since the beginning. The latency of the second copy is measured from it.
@@ -136,20 +157,24 @@ final class HedgedCopies: TurnControl {
         withExtendedLifetime(former) {}
     }
 
-    /// Calls the sink if the copy may do so; otherwise records the event for later. A copy that has lost records
-    /// nothing.
-    func passOn(of copy: HedgeRace.Copy, orKeep keep: (inout Backlog) -> Void, _ call: () -> Void) {
-        let mayPass = state.withLock { state in
-            if state.mayPass(copy) {
-                state.isPassing = true
+    /// Calls the sink if the copy may do so; otherwise keeps the event for later. Of a copy that has lost, nothing is
+    /// kept.
+    func forward(from copy: HedgeRace.Copy, otherwise keep: (inout Backlog) -> Void, _ call: () -> Void) {
+        let mayCallSink = state.withLock { state in
+            if state.mayCallSink(copy) {
+                state.isForwarding = true
                 return true
             }
             if state.race.winner == nil { keep(&state[copy].backlog) }
             return false
         }
-        guard mayPass else { return }
+        guard mayCallSink else { return }
         call()
-        state.withLock { $0.isPassing = false }
+        let forwarded = state.withLock { state in
+            state.isForwarding = false
+            return exchange(&state.forwarded, with: nil)
+        }
+        forwarded?.resolve(())
     }
 
     /// Decides about a head. A head that is not dropped is added to the backlog, for `deliverHeldHead`.
@@ -222,7 +247,7 @@ final class HedgedCopies: TurnControl {
     // MARK: After both have ended
 
     /// Returns the outcome and the bad head of a copy whose response is not used.
-    func unused(_ copy: HedgeRace.Copy) -> (AttemptOutcome?, ResponseHead?) {
+    func unusedResult(of copy: HedgeRace.Copy) -> (AttemptOutcome?, ResponseHead?) {
         state.withLock { ($0[copy].outcome, $0[copy].badHead) }
     }
 }

@@ -130,7 +130,9 @@ struct HedgedExchange: Sendable {
     /// Sends the second copy after `delay`. Returns `nil` if it is not sent: the first copy has a response or has
     /// failed, the request is suspended or cancelled, or a limit does not permit it.
     private func secondCopy(after delay: Duration) async -> SecondCopy? {
-        guard await copies.firstHasStarted.wait() != nil, await Pause.wait(for: delay), copies.beginHedge() else {
+        guard await copies.firstHasStarted.wait() != nil, await CancellableSleep.wait(for: delay),
+            await copies.beginHedge()
+        else {
             return nil
         }
         guard let permit = transport.admit(request, to: origin) else {
@@ -152,11 +154,11 @@ struct HedgedExchange: Sendable {
     private func conclude(
         _ second: SecondCopy, _ winner: HedgeRace.Copy, _ result: Result<TransferOutcome, CurlewError>
     ) -> Result<TransferOutcome, CurlewError> {
-        let (outcome, head) = copies.unused(winner.other)
+        let (outcome, head) = copies.unusedResult(of: winner.other)
         let followsServer = transport.resilience.policy.rateLimit?.followsServer == true
         let advice =
             followsServer ? head.flatMap { ServerAdvice($0.headers, status: $0.status, now: Date()) } : nil
-        transport.resilience.finish(second.permit, outcome, advice)
+        transport.resilience.finish(second.permit, outcome: outcome, advice: advice)
         if winner == .second { transport.resilience.countHedgeWon() }
         let hedge = Hedge(delay: second.delay, hasWon: winner == .second)
         let change = { (metrics: inout TransferMetrics.Values) in
@@ -188,12 +190,14 @@ private final class CopySink: TransferSink {
     func willStart(_ control: any TransferControl) { copies.started(copy, control) }
 
     func didReceive(informational head: ResponseHead) {
-        copies.passOn(of: copy, orKeep: { $0.informational.append(head) }, { sink.didReceive(informational: head) })
+        copies.forward(
+            from: copy, otherwise: { $0.informational.append(head) },
+            { sink.didReceive(informational: head) })
     }
 
     func didSend(bodyBytes: Int64, of expected: Int64?) {
-        copies.passOn(
-            of: copy, orKeep: { $0.sent = (bodyBytes, expected) },
+        copies.forward(
+            from: copy, otherwise: { $0.sent = (bodyBytes, expected) },
             { sink.didSend(bodyBytes: bodyBytes, of: expected) })
     }
 

@@ -7,28 +7,29 @@ internal import Foundation
 extension Run {
     /// Waits until the session's limits permit the attempt. Otherwise throws `.limited`, `.circuitOpen` or
     /// `.queueTimedOut`, and nothing is sent.
+    ///
+    /// Not called if the session only hedges, which limits no attempt.
     func admit(_ next: OutgoingRequest, by control: ResilienceControl) async throws(CurlewError) {
         // Only the cache may answer this request, so it needs no admission.
-        if next.transfer.options.cache?.policy == .onlyStored { return }
+        if next.transferRequest.options.cache?.policy == .onlyStored { return }
         do throws(CurlewError) {
-            let origin = ConnectionSnapshot.Origin(next.transfer.url)?.description ?? ""
+            let origin = ConnectionSnapshot.Origin.description(of: next.transferRequest.url) ?? ""
             let keys = control.policy.keys(
-                of: next.transfer, origin: origin, takesPlace: !request.opensWebSocket)
-            if retries.count == 0 { control.deposit(for: origin) }
-            let admitted = AdmittedAttempt(keys: keys, origin: origin)
+                of: next.transferRequest, origin: origin, takesPlace: !request.opensWebSocket)
+            let budgetOrigin = next.transferRequest.leavesOut(.retryBudget) ? nil : origin
+            if retries.count == 0, let budgetOrigin { control.deposit(for: budgetOrigin) }
+            let admitted = AdmittedAttempt(keys: keys, budgetOrigin: budgetOrigin)
             admission = admitted
             // A suspended request must not occupy a place. If it was suspended while it got its permit, it releases the
             // permit and waits again.
             repeat {
-                if let permit = exchange(&admitted.permit, with: nil) { control.finish(permit, nil, nil) }
-                try await request.untilResumed(within: budget, wasAskedFor: attempt.options.isAskedFor)
+                if let permit = exchange(&admitted.permit, with: nil) { control.release(permit) }
+                try await request.untilResumed(within: budget, sawDemand: attempt.options.sawDemand)
                 admitted.permit = try await permit(for: keys, next, by: control)
-            } while request.record.withLock { $0.lifecycle.holdsDriver }
+            } while request.record.withLock { $0.lifecycle.driverHasToWait }
         } catch {
             // The request was created, although it is not sent.
-            if case .described(let isNoted) = next.announcement {
-                try request.reportCreation(of: next.snapshot, isNoted: isNoted, events)
-            }
+            if next.occasion.isFirst { try request.reportCreation(of: next.snapshot, events) }
             throw error
         }
     }
@@ -36,35 +37,49 @@ extension Run {
     private func permit(
         for keys: AdmissionKeys, _ next: OutgoingRequest, by control: ResilienceControl
     ) async throws(CurlewError) -> AdmissionState.Permit {
-        let queue = next.transfer.options.timeouts.queue
+        let queue = next.transferRequest.options.timeouts.queue
+        try budget.checkTimeIsLeft(.queue)
         let remaining = budget.remaining
-        if remaining == .zero { throw .totalTimeout(budget.total, phase: .queue) }
-        let limit = [queue, remaining].compactMap(\.self).min()
+        let waits = next.transferRequest.options.resilience?.waits ?? true
+        let limit = waits ? [queue, remaining].compactMap(\.self).min() : .zero
         let asked = ContinuousClock.now
         switch control.ask(keys, request.priority, waitingFor: limit) {
         case .decided(let verdict): return try record(verdict, since: nil)
-        case .waits(let place):
+        case .waits(let queued):
             let wait = limit.map { TimeoutBudget(total: $0, started: asked) } ?? .unlimited
-            var failure: CurlewError
-            do {
-                try await request.callingUserCode(ownsTask: ownsTask, budget: wait, in: .queue) {
-                    if await place.verdict.wait() == nil { throw CurlewError.cancelled }
-                }
-                return try record(await place.verdict.waitThroughCancellation(), since: asked)
+            do throws(CurlewError) {
+                return try await permit(of: queued, since: asked, within: wait, by: control)
             } catch {
-                failure = error as? CurlewError ?? .cancelled
-            }
-            // Either the wait was ended, or the verdict was a refusal, after which the request no longer waits. A
-            // permit that was granted at the same moment is released.
-            if case .admitted(let permit)? = await control.leave(place) { control.finish(permit, nil, nil) }
-            // Cancelling the driver's task cancels the request, as in `Run.send`.
-            if failure.code == .cancelled, Task.isCancelled { request.cancel() }
-            if failure.code == .totalTimedOut {
+                guard error.code == .totalTimedOut else { throw error }
                 let isQueue = queue.map { $0 <= remaining ?? $0 } ?? false
-                failure = isQueue ? .notAdmitted(within: queue) : .totalTimeout(budget.total, phase: .queue)
+                throw isQueue ? .notAdmitted(within: queue) : .totalTimeout(budget.total, phase: .queue)
             }
-            throw failure
         }
+    }
+
+    /// Waits for the verdict about a request that the control has queued, and returns its permit. Throws
+    /// `.totalTimedOut` after `wait`.
+    private func permit(
+        of queued: ResilienceControl.QueuedRequest,
+        since asked: ContinuousClock.Instant,
+        within wait: TimeoutBudget,
+        by control: ResilienceControl
+    ) async throws(CurlewError) -> AdmissionState.Permit {
+        let failure: CurlewError
+        do {
+            try await request.callingUserCode(ownsTask: ownsTask, budget: wait, in: .queue) {
+                if await queued.verdict.wait() == nil { throw CurlewError.cancelled }
+            }
+            return try record(await queued.verdict.waitThroughCancellation(), since: asked)
+        } catch {
+            failure = error as? CurlewError ?? .cancelled
+        }
+        // Either the wait was ended, or the verdict was a refusal, after which the request no longer waits. A permit
+        // that was granted at the same moment is released.
+        if case .admitted(let permit)? = await control.leave(queued) { control.release(permit) }
+        // Cancelling the driver's task cancels the request, as in `Run.send`.
+        if failure.code == .cancelled, Task.isCancelled { request.cancel() }
+        throw failure
     }
 
     /// Keeps the decision for the request's history, and returns the permit.
@@ -73,7 +88,7 @@ extension Run {
     ) throws(CurlewError) -> AdmissionState.Permit {
         let waited = asked.map { ContinuousClock.now - $0 } ?? .zero
         let outcome = Admission(verdict, after: waited)
-        request.record.withLock { $0.history.attempt.admission = outcome }
+        request.record.withLock { $0.history.lastAttempt.admission = outcome }
         switch verdict {
         case .admitted(let permit): return permit
         case .refused(let refusal): throw refusal.error(outcome.description)
@@ -89,13 +104,15 @@ extension Run {
         }
         guard let control = request.context.resilience, let permit = admission?.permit else { return }
         admission?.permit = nil
-        guard !request.isCancelled, !result.isFromCache else { return control.finish(permit, nil, nil) }
+        guard !request.isCancelled, !result.isFromCache else { return control.release(permit) }
         // Only the circuit records a redirect to another server, because its time is not known.
-        if let redirect = attempt.redirectAway { return control.finish(permit, nil, nil, seenByCircuit: redirect) }
+        if let redirect = attempt.redirectAway {
+            return control.finish(permit, outcome: nil, advice: nil, seenByCircuit: redirect)
+        }
         let advice =
             control.policy.rateLimit?.followsServer == true
             ? result.response.flatMap { ServerAdvice($0.head.headers, status: $0.head.status, now: Date()) } : nil
-        control.finish(permit, result.outcome(admittedFor: control.age(of: permit)), advice)
+        control.finish(permit, outcome: result.outcome(admittedFor: control.age(of: permit)), advice: advice)
     }
 
     /// Whether the session's resilience permits a retry.
@@ -103,11 +120,11 @@ extension Run {
         guard let control = request.context.resilience, let admission else { return true }
         // The circuit belongs to the endpoint that has failed, but the retry is sent to another one.
         let keys = endpoints?.hasOthers == true ? nil : admission.keys
-        return control.permitsRetry(of: keys, to: admission.origin, after: delay)
+        return control.permitsRetry(of: keys, to: admission.budgetOrigin, after: delay)
     }
 }
 
-extension AttemptState {
+extension OngoingAttempt {
     /// The answer of the server to which the attempt was sent, if it was a redirect to another one, whose response says
     /// nothing about the first.
     fileprivate var redirectAway: AttemptOutcome? {
@@ -121,10 +138,13 @@ extension AttemptState {
 /// without resilience have one empty pointer. It belongs to its run.
 final class AdmittedAttempt {
     let keys: AdmissionKeys
-    let origin: String
+    /// The origin whose retry budget applies. `nil` if the request leaves it out.
+    let budgetOrigin: String?
     fileprivate(set) var permit: AdmissionState.Permit?
 
-    init(keys: AdmissionKeys, origin: String) { (self.keys, self.origin) = (keys, origin) }
+    init(keys: AdmissionKeys, budgetOrigin: String?) {
+        (self.keys, self.budgetOrigin) = (keys, budgetOrigin)
+    }
 }
 
 extension RunResult {

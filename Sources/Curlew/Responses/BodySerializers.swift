@@ -106,34 +106,25 @@ enum ResponseText {
         label(in: contentType) == nil ? CharsetLabel("utf-8")?.decode(data) : nil
     }
 
+    /// The charset that the response names. `nil` if there is none, or it is unknown.
     private static func label(in contentType: [String]) -> CharsetLabel? {
         contentType.isEmpty ? nil : MediaType.effective(of: contentType)?.charset.flatMap(CharsetLabel.init)
     }
 
+    /// The text in the encoding that is named, otherwise in that of the response, otherwise in ISO Latin 1.
     static func decode(_ data: Data, encoding: String.Encoding?, contentType: [String]) throws -> String {
-        if let encoding {
-            guard let text = String(data: data, encoding: encoding) else { throw failure(encoding) }
+        guard encoding == nil, let label = label(in: contentType) else {
+            let encoding = encoding ?? .isoLatin1
+            guard let text = String(data: data, encoding: encoding) else { throw CurlewError.bodyNotText(encoding) }
             return text
         }
-        guard let label = label(in: contentType) else {
-            guard let text = String(data: data, encoding: .isoLatin1) else { throw failure(.isoLatin1) }
-            return text
-        }
-        guard let text = label.decode(data) else {
-            guard let encoding = label.encoding else {
-                throw CurlewError(
-                    .decodingFailed,
-                    phase: .decoding,
-                    reason: "Text in \(label.name) needs an encoding that Foundation lacks."
-                )
-            }
-            throw failure(encoding)
-        }
-        return text
-    }
-
-    private static func failure(_ encoding: String.Encoding) -> CurlewError {
-        .bodyNotText(encoding)
+        if let text = label.decode(data) { return text }
+        if let encoding = label.encoding { throw CurlewError.bodyNotText(encoding) }
+        throw CurlewError(
+            .decodingFailed,
+            phase: .decoding,
+            reason: "Text in \(label.name) needs an encoding that Foundation lacks."
+        )
     }
 }
 
@@ -196,9 +187,16 @@ extension DataDecoder {
         do {
             return try decode(type, from: data)
         } catch {
-            throw CurlewError(
-                .decodingFailed, phase: .decoding, reason: "\(name) does not decode as \(T.self)", underlying: error)
+            throw .partNotDecoded(name, as: type, error)
         }
+    }
+}
+
+extension CurlewError {
+    /// The error of a part of a stream that does not decode.
+    static func partNotDecoded(_ name: String, as type: Any.Type, _ cause: any Error) -> CurlewError {
+        CurlewError(
+            .decodingFailed, phase: .decoding, reason: "\(name) does not decode as \(type)", underlying: cause)
     }
 }
 
@@ -264,5 +262,65 @@ package enum FoundationValue {
         case let number as NSNumber: number
         default: NSNull()
         }
+    }
+}
+
+// MARK: - The values of awaiting methods
+
+extension RunResult {
+    /// Returns a body of the response as text.
+    func text(from data: Data?, encoding: String.Encoding?) throws(CurlewError) -> String {
+        guard let data, !data.isEmpty else { return "" }
+        let contentType = response?.head.headers.values(for: "Content-Type") ?? []
+        // Alamofire's serializer reads a body without a charset as Latin 1, which garbles most of today's texts.
+        if encoding == nil, let text = ResponseText.unnamedUTF8(data, contentType: contentType) { return text }
+        do {
+            return try StringResponseSerializer(encoding: encoding).serialize(
+                data,
+                method: request?.method,
+                status: response?.head.status,
+                contentType: contentType
+            )
+        } catch {
+            throw ErrorWrapping.serialization(error).located(in: self)
+        }
+    }
+
+    /// Returns the value that is decoded from a body of the response.
+    func value<T: Decodable & Sendable>(from data: Data?, decoder: any DataDecoder) throws(CurlewError) -> T {
+        do {
+            return try DecodableResponseSerializer<T>(decoder: decoder).serialize(
+                data,
+                method: request?.method,
+                status: response?.head.status
+            )
+        } catch {
+            throw ErrorWrapping.serialization(error).located(in: self)
+        }
+    }
+}
+
+extension CurlewError {
+    /// Adds the media type and the first bytes of a body that is not in the expected form, usually a page of HTML. If
+    /// the body is what its type says, but has other members, `underlying` describes the problem.
+    private mutating func showUnreadable(_ result: RunResult) {
+        guard code == .decodingFailed, responseBody == nil, let head = result.response?.head,
+            let body = StatusCheck.excerpt(of: result.body), let text = StatusCheck.shown(body, of: head)
+        else { return }
+        let type = head.headers["Content-Type"]
+        let isCorrupted = if case .dataCorrupted? = underlying as? DecodingError { true } else { false }
+        guard isCorrupted || type?.lowercased().contains("json") != true else { return }
+        responseBody = body
+        reason += " The body (\(type.map { Redaction.excerpt(of: $0, limit: 60) } ?? "no media type")): \(text)"
+    }
+
+    /// Adds the URL, the status and the metrics of the response to an error.
+    func located(in result: RunResult) -> CurlewError {
+        var error = self
+        if error.url == nil { error.url = result.response?.url }
+        if error.responseCode == nil { error.responseCode = result.response?.head.status }
+        if error.metrics == nil { error.metrics = result.metrics }
+        error.showUnreadable(result)
+        return error
     }
 }

@@ -116,64 +116,6 @@ extension DataResponse: CustomStringConvertible, CustomDebugStringConvertible {
     }
 }
 
-/// The lines of a response's debug description.
-struct ResponseDescription {
-    /// The names, in lower case, of fields that the session treats as secret, in addition to those that always are.
-    private let sensitiveHeaders: Set<String>
-
-    init(sensitiveHeaders: [String]) { self.sensitiveHeaders = Set(sensitiveHeaders.map(ASCII.lowercased)) }
-
-    func of(_ request: URLRequest) -> String {
-        let headers = request.headers.sortedByName()
-        return """
-            [Request]: \(request.httpMethod ?? "GET") \(request.url.map { Redaction.redacted($0).absoluteString } ?? "nil")
-            \(indented(fields(headers)))
-            \(indented(body(request.httpBody, headers: headers)))
-            """
-    }
-
-    func of(_ head: ResponseHead?, body data: Data?) -> String {
-        guard let head else { return "[Response]: None" }
-        return of(head) + "\n" + indented(body(data, headers: head.headers))
-    }
-
-    func of(_ head: ResponseHead?) -> String {
-        guard let head else { return "[Response]: None" }
-        return """
-            [Response]:
-                [Status Code]: \(head.status)
-            \(indented(fields(head.headers.sortedByName())))
-            """
-    }
-
-    func durations(network metrics: TransferMetrics?, serialization: TimeInterval) -> String {
-        """
-        [Network Duration]: \(metrics.map { "\($0.duration)s" } ?? "None")
-        [Serialization Duration]: \(serialization)s
-        """
-    }
-
-    private func fields(_ headers: HTTPHeaders) -> String {
-        guard !headers.isEmpty else { return "[Headers]: None" }
-        let lines = headers.map { "\($0.name): \(Redaction.value(of: $0, andOf: sensitiveHeaders))" }
-        return "[Headers]:\n\(indented(lines.joined(separator: "\n")))"
-    }
-
-    private func body(_ data: Data?, headers: HTTPHeaders, limit: Int = 100_000) -> String {
-        guard let data, !data.isEmpty else { return "[Body]: None" }
-        let type = headers["Content-Type"] ?? ""
-        guard data.count <= limit, ["json", "xml", "text"].contains(where: { type.contains($0) }) else {
-            return "[Body]: \(data.count) bytes"
-        }
-        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        return "[Body]:\n\(indented(Redaction.body(text, type: type)))"
-    }
-
-    private func indented(_ text: String) -> String {
-        text.split(separator: "\n", omittingEmptySubsequences: false).map { "    " + $0 }.joined(separator: "\n")
-    }
-}
-
 /// The outcome of a download: the request that was sent, the file, and the value made from it.
 public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
     /// The last `URLRequest` that was sent.
@@ -295,4 +237,105 @@ extension DownloadResponse: CustomStringConvertible, CustomDebugStringConvertibl
             "[Result]: \(result)",
         ].joined(separator: "\n")
     }
+}
+
+/// The lines of a response's debug description.
+struct ResponseDescription {
+    /// The names, in lower case, of fields that the session treats as secret, in addition to those that always are.
+    private let sensitiveHeaders: Set<String>
+
+    init(sensitiveHeaders: [String]) { self.sensitiveHeaders = Set(sensitiveHeaders.map(ASCII.lowercased)) }
+
+    func of(_ request: URLRequest) -> String {
+        let headers = request.headers.sortedByName()
+        return """
+            [Request]: \(request.httpMethod ?? "GET") \(request.url.map { Redaction.redacted($0).absoluteString } ?? "nil")
+            \(indented(fields(headers)))
+            \(indented(body(request.httpBody, headers: headers)))
+            """
+    }
+
+    func of(_ head: ResponseHead?, body data: Data?) -> String {
+        guard let head else { return "[Response]: None" }
+        return of(head) + "\n" + indented(body(data, headers: head.headers))
+    }
+
+    func of(_ head: ResponseHead?) -> String {
+        guard let head else { return "[Response]: None" }
+        return """
+            [Response]:
+                [Status Code]: \(head.status)
+            \(indented(fields(head.headers.sortedByName())))
+            """
+    }
+
+    func durations(network metrics: TransferMetrics?, serialization: TimeInterval) -> String {
+        """
+        [Network Duration]: \(metrics.map { "\($0.duration)s" } ?? "None")
+        [Serialization Duration]: \(serialization)s
+        """
+    }
+
+    private func fields(_ headers: HTTPHeaders) -> String {
+        guard !headers.isEmpty else { return "[Headers]: None" }
+        let lines = headers.map { "\($0.name): \(Redaction.value(of: $0, andOf: sensitiveHeaders))" }
+        return "[Headers]:\n\(indented(lines.joined(separator: "\n")))"
+    }
+
+    private func body(_ data: Data?, headers: HTTPHeaders, limit: Int = 100_000) -> String {
+        guard let data, !data.isEmpty else { return "[Body]: None" }
+        let type = headers["Content-Type"] ?? ""
+        guard data.count <= limit, ["json", "xml", "text"].contains(where: { type.contains($0) }) else {
+            return "[Body]: \(data.count) bytes"
+        }
+        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return "[Body]:\n\(indented(Redaction.body(text, type: type)))"
+    }
+
+    private func indented(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { "    " + $0 }.joined(separator: "\n")
+    }
+}
+
+/// A data or download response for handlers and awaiting methods, made from a run's result.
+protocol HandledResponse: Sendable {
+    associatedtype Value: Sendable
+
+    init(of run: RunResult, serializationDuration: TimeInterval, result: Result<Value, CurlewError>)
+    func failing(with error: CurlewError) -> Self
+}
+
+extension DataResponse: HandledResponse where Failure == CurlewError {
+    init(of run: RunResult, serializationDuration: TimeInterval = 0, result: Result<Success, CurlewError>) {
+        self.init(
+            request: run.request?.urlRequest,
+            lazyResponse: run.response,
+            data: run.body.contents,
+            metrics: run.metrics,
+            serializationDuration: serializationDuration,
+            result: result,
+            sensitiveHeaders: run.sensitiveHeaders,
+            trailers: run.trailers
+        )
+    }
+
+    func failing(with error: CurlewError) -> DataResponse { with(.failure(error)) }
+}
+
+extension DownloadResponse: HandledResponse where Failure == CurlewError {
+    init(of run: RunResult, serializationDuration: TimeInterval = 0, result: Result<Success, CurlewError>) {
+        self.init(
+            request: run.request?.urlRequest,
+            lazyResponse: run.response,
+            fileURL: run.body.fileURL,
+            resumeData: run.resumeData,
+            metrics: run.metrics,
+            serializationDuration: serializationDuration,
+            result: result,
+            sensitiveHeaders: run.sensitiveHeaders,
+            trailers: run.trailers
+        )
+    }
+
+    func failing(with error: CurlewError) -> DownloadResponse { with(.failure(error)) }
 }

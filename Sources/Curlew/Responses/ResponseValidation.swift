@@ -26,11 +26,11 @@ package enum ResponseValidation {
             // A missing or malformed type is acceptable only if every type is.
             return patterns.contains { $0.isWildcard }
                 ? .success(())
-                : failure(.unacceptableContentType(nil, accepted: acceptable.sorted()))
+                : .failure(CurlewError.unacceptableContentType(nil, accepted: acceptable.sorted()))
         }
         return patterns.contains { $0.matches(type) }
             ? .success(())
-            : failure(.unacceptableContentType(contentType, accepted: acceptable.sorted()))
+            : .failure(CurlewError.unacceptableContentType(contentType, accepted: acceptable.sorted()))
     }
 
     /// Compares the content type of a file with the acceptable ones.
@@ -39,9 +39,9 @@ package enum ResponseValidation {
         in acceptable: some Sequence<String>,
         file: URL?
     ) -> Result<Void, any Error> {
-        guard let file else { return failure(.fileMissing(in: .validation)) }
+        guard let file else { return .failure(CurlewError.fileMissing(in: .validation)) }
         guard let size = try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? NSNumber else {
-            return failure(.fileUnreadable(file, in: .validation))
+            return .failure(CurlewError.fileUnreadable(file, in: .validation))
         }
         return self.contentType(contentType, in: acceptable, bodyIsEmpty: size.int64Value == 0)
     }
@@ -54,8 +54,6 @@ package enum ResponseValidation {
     static func acceptableContentTypes(for urlRequest: URLRequest?) -> [String] {
         acceptableContentTypes(of: urlRequest?.value(forHTTPHeaderField: "Accept"))
     }
-
-    private static func failure(_ error: CurlewError) -> Result<Void, any Error> { .failure(error) }
 }
 
 extension Request {
@@ -64,12 +62,12 @@ extension Request {
         _ check: @escaping @Sendable (URLRequest?, LazyResponse, ReceivedBody) -> ValidationResult
     ) -> Self {
         record.withLock { record in
-            record.ownExtras.options.validations.append { request, urlRequest, response, body in
+            record.ensureExtras().options.validations.append { request, urlRequest, response, body in
                 let result = check(urlRequest, response, body)
                 request.eventSink?.emit { monitor in
-                    guard let lifted = response.value else { return }
+                    guard let foundationResponse = response.value else { return }
                     monitor.request(
-                        request, didValidateRequest: urlRequest, response: lifted, data: body.data,
+                        request, didValidateRequest: urlRequest, response: foundationResponse, data: body.data,
                         fileURL: body.fileURL, withResult: result)
                 }
                 switch result {
@@ -166,6 +164,28 @@ enum StatusCheck {
     }
 }
 
+// The rules of awaiting methods.
+extension Request {
+    /// Whether the request has its own rules for acceptable responses.
+    var hasOwnRules: Bool {
+        record.withLock { record in
+            guard let options = record.extras?.options else { return false }
+            return options.acceptsAnyStatus || !options.validations.isEmpty
+        }
+    }
+
+    /// Returns the shared result, or throws its error. An awaiting method also throws for an unacceptable status.
+    func acceptable(_ result: RunResult) throws(CurlewError) -> RunResult {
+        if let error = result.error { throw error }
+        if !result.isStatusChecked, let response = result.response,
+            let error = StatusCheck.error(for: response, to: result.request?.method, body: result.body), !hasOwnRules
+        {
+            throw error
+        }
+        return result
+    }
+}
+
 /// A media range `type/subtype`. Both parts may be `*`.
 private struct MediaRange: Equatable {
     let type: Substring
@@ -185,4 +205,22 @@ private struct MediaRange: Equatable {
         (type == "*" || ASCII.equalsIgnoringCase(String(type), String(other.type)))
             && (subtype == "*" || ASCII.equalsIgnoringCase(String(subtype), String(other.subtype)))
     }
+}
+
+/// The statuses that a validation accepts, copied from any sequence of numbers.
+struct StatusSet: Sequence, Sendable {
+    private let statuses: Set<Int>
+
+    init(_ acceptable: some Sequence<Int>) {
+        // `200...` is infinite, and 999 is the highest status.
+        if let open = acceptable as? PartialRangeFrom<Int> {
+            statuses = Set(Swift.min(open.lowerBound, 1000)..<1000)
+        } else {
+            statuses = Set(acceptable)
+        }
+    }
+
+    func makeIterator() -> Set<Int>.Iterator { statuses.makeIterator() }
+
+    func contains(_ status: Int) -> Bool { statuses.contains(status) }
 }

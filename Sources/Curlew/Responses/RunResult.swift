@@ -1,7 +1,5 @@
 internal import CurlewCore
 internal import Foundation
-internal import FoundationNetworking
-internal import Synchronization
 
 /// The result of a run. All awaiting methods share it, and each applies its rules to it.
 final class RunResult: Sendable {
@@ -15,6 +13,7 @@ final class RunResult: Sendable {
     /// Whether the run has checked the status for awaiting methods. A run that handlers or `resume()` started has not.
     let isStatusChecked: Bool
     /// Whether `error` exists only because the awaiting method that started the run rejects unacceptable statuses.
+    /// Always false for a rejected file: it is gone, so every caller gets the error.
     let isStatusCheckOnly: Bool
     let resumeData: Data?
     /// The names of the fields that the session treats as secret.
@@ -46,7 +45,8 @@ final class RunResult: Sendable {
         self.sensitiveHeaders = sensitiveHeaders
     }
 
-    /// The error for awaiting methods that do not check the status themselves.
+    /// The error that concerns every caller. A status that is rejected by default concerns only the awaiting methods
+    /// that check it.
     var sharedError: CurlewError? { isStatusCheckOnly ? nil : error }
 }
 
@@ -71,53 +71,10 @@ extension RunResult {
     }
 }
 
-/// A data or download response for handlers and awaiting methods, made from a run's result.
-protocol HandledResponse: Sendable {
-    associatedtype Value: Sendable
-
-    init(of run: RunResult, serializationDuration: TimeInterval, result: Result<Value, CurlewError>)
-    func failing(with error: CurlewError) -> Self
-}
-
-extension DataResponse: HandledResponse where Failure == CurlewError {
-    init(of run: RunResult, serializationDuration: TimeInterval = 0, result: Result<Success, CurlewError>) {
-        self.init(
-            request: run.request?.urlRequest,
-            lazyResponse: run.response,
-            data: run.body.contents,
-            metrics: run.metrics,
-            serializationDuration: serializationDuration,
-            result: result,
-            sensitiveHeaders: run.sensitiveHeaders,
-            trailers: run.trailers
-        )
-    }
-
-    func failing(with error: CurlewError) -> DataResponse { with(.failure(error)) }
-}
-
-extension DownloadResponse: HandledResponse where Failure == CurlewError {
-    init(of run: RunResult, serializationDuration: TimeInterval = 0, result: Result<Success, CurlewError>) {
-        self.init(
-            request: run.request?.urlRequest,
-            lazyResponse: run.response,
-            fileURL: run.body.fileURL,
-            resumeData: run.resumeData,
-            metrics: run.metrics,
-            serializationDuration: serializationDuration,
-            result: result,
-            sensitiveHeaders: run.sensitiveHeaders,
-            trailers: run.trailers
-        )
-    }
-
-    func failing(with error: CurlewError) -> DownloadResponse { with(.failure(error)) }
-}
-
 extension RunResult {
-    /// The bytes of the body, or the error that concerns every awaiting method.
+    /// The bytes of the body, or the shared error.
     var unserializedData: Result<Data?, CurlewError> { sharedError.map { .failure($0) } ?? .success(body.contents) }
-    /// The URL of the file, or the error that concerns every awaiting method.
+    /// The URL of the file, or the shared error.
     var unserializedFile: Result<URL?, CurlewError> { sharedError.map { .failure($0) } ?? .success(body.fileURL) }
 }
 
@@ -151,62 +108,5 @@ enum ReceivedBody: Sendable {
         // Mapped, because the file may exceed the limit for bodies in memory.
         case .file(let url): try? Data(contentsOf: url, options: .mappedIfSafe)
         }
-    }
-}
-
-/// A response's head, which is converted to Foundation's type on demand, and only once.
-///
-/// The conversion costs more than the rest of a small response and joins repeated fields, so Curlew itself uses the
-/// head.
-final class LazyResponse: Sendable {
-    let url: URL
-    let head: ResponseHead
-    private let lifted = AtomicLazyReference<HTTPURLResponse>()
-
-    init(url: URL, head: ResponseHead) {
-        self.url = url
-        self.head = head
-    }
-
-    /// Creates a response from Foundation's type, for responses that users build.
-    convenience init(_ response: HTTPURLResponse) {
-        let fields = response.allHeaderFields.compactMap { name, value -> HTTPHeader? in
-            guard let name = name as? String, let value = value as? String else { return nil }
-            return HTTPHeader(name: name, value: value)
-        }
-        self.init(
-            url: response.url ?? URL(filePath: "/"),
-            head: ResponseHead(status: response.statusCode, headers: HTTPHeaders(received: fields))
-        )
-        _ = lifted.storeIfNil(response)
-    }
-
-    /// `nil` if Foundation cannot express the response.
-    var value: HTTPURLResponse? {
-        if let lifted = lifted.load() { return lifted }
-        // If two threads convert the head at the same time, both get the result of the first.
-        return Self.lift(head, url: url).map { lifted.storeIfNil($0) }
-    }
-
-    private static func lift(_ head: ResponseHead, url: URL) -> HTTPURLResponse? {
-        var fields: [String: String] = [:]
-        var names: [String: String] = [:]
-        for field in head.headers {
-            // Foundation stores one value per name. Repeated fields are joined, as RFC 9110, 5.3 allows.
-            let folded = field.name.lowercased()
-            if let name = names[folded] {
-                // Appends in place, because a server can repeat a name thousands of times in one head.
-                fields[name]?.append(", " + field.value)
-            } else {
-                names[folded] = field.name
-                fields[field.name] = field.value
-            }
-        }
-        return HTTPURLResponse(
-            url: url,
-            statusCode: head.status,
-            httpVersion: head.version.rawValue,
-            headerFields: fields
-        )
     }
 }

@@ -8,15 +8,15 @@ extension SessionConfiguration {
     /// A server trust manager evaluates servers instead of libcurl; hosts that it leaves to the session follow
     /// `tls.certificateVerification`.
     public func makeTransport(serverTrustManager: ServerTrustManager? = nil) -> any Transport {
-        CurlTransport(configuration: transport(judgedBy: serverTrustManager))
+        CurlTransport(configuration: transport(trustManager: serverTrustManager))
     }
 
     /// Returns the transport configuration, with the trust evaluation of the manager.
-    private func transport(judgedBy serverTrustManager: ServerTrustManager?) -> TransportConfiguration {
+    private func transport(trustManager: ServerTrustManager?) -> TransportConfiguration {
         var transport = transport
-        if let serverTrustManager {
+        if let trustManager {
             transport.trustEvaluation = ManagedTrustEvaluation(
-                manager: serverTrustManager,
+                manager: trustManager,
                 verification: tls.certificateVerification
             )
             transport.trustEvaluationReplacesVerification = true
@@ -31,22 +31,22 @@ extension SessionConfiguration {
     }
 
     /// Returns the transport, with the configuration's cache in front of it if there is one.
-    func caching(_ transport: any Transport, judgedBy manager: ServerTrustManager?) -> any Transport {
+    func caching(_ transport: any Transport, trustManager: ServerTrustManager?) -> any Transport {
         guard let cache else { return transport }
         let partitions = CachePartitions(
-            self, judgedBy: manager?.identity, over: otherGuards(of: transport, judgedBy: manager))
+            self, judgedBy: trustManager?.identity, over: otherGuards(of: transport, trustManager: trustManager))
         return CachingTransport(transport, cache: cache, partitions: partitions)
     }
 
     /// Returns the guards that a transport sets differently from this configuration. Empty if it declares no guards.
-    func otherGuards(of transport: any Transport, judgedBy manager: ServerTrustManager?) -> TransportGuards {
-        let enforced = transport.enforcedGuards(of: self.transport(judgedBy: manager))
+    func otherGuards(of transport: any Transport, trustManager: ServerTrustManager?) -> TransportGuards {
+        let enforced = transport.enforcedGuards(of: self.transport(trustManager: trustManager))
         return enforced.isEmpty ? [] : TransportGuards.all.subtracting(enforced)
     }
 
     /// Returns the error of all requests over a transport that does not enforce the configuration's guards, or `nil`.
     func refusal(of transport: any Transport, _ serverTrustManager: ServerTrustManager?) -> CurlewError? {
-        let wanted = self.transport(judgedBy: serverTrustManager)
+        let wanted = self.transport(trustManager: serverTrustManager)
         var guards = wanted.guards
         if proxyRouting != nil { guards.insert(.proxy) }
         guard !guards.isEmpty else { return nil }

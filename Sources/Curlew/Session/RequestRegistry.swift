@@ -1,11 +1,10 @@
 internal import CurlewCore
-internal import CurlewLocks
 
 /// The running requests of a session, and the tasks that wait for their end. Protected by the session's lock.
 struct RequestRegistry {
-    var lifecycle = SessionStateMachine()
+    var lifecycle = SessionLifecycle()
     /// The running requests by the identifier of their current exchange.
-    private var byTask: [TaskIdentifier: Request] = [:]
+    private var byExchangeID: [TaskIdentifier: Request] = [:]
     private var lastIdentifier: UInt64 = 0
     /// The waiters of each request. The end of a request updates only its waiters.
     private var waiters: [RequestKey: [Waiter]] = [:]
@@ -15,60 +14,61 @@ struct RequestRegistry {
     /// A task that waits until certain requests have ended.
     private final class Waiter {
         let ended = OneShot<Void>()
-        var missing: Int
+        /// The number of its requests that have not ended.
+        var remaining: Int
         /// Whether the wait leaves out the requests whose own code waits.
         let isUserCode: Bool
 
-        init(missing: Int, isUserCode: Bool) { (self.missing, self.isUserCode) = (missing, isUserCode) }
+        init(for requests: Int, isUserCode: Bool) { (remaining, self.isUserCode) = (requests, isUserCode) }
     }
 
-    var activeRequests: [Request] { Array(byTask.values) }
+    var activeRequests: [Request] { Array(byExchangeID.values) }
     var hasWaiters: Bool { !waiters.isEmpty }
 
-    subscript(task: TaskIdentifier) -> Request? { byTask[task] }
+    subscript(task: TaskIdentifier) -> Request? { byExchangeID[task] }
 
     /// Registers a request whose run begins, unless the session refuses it.
     mutating func join(_ request: Request) throws(CurlewError) -> TaskIdentifier {
         guard lifecycle.takesRequests else { throw .sessionInvalidated() }
-        return nextTask(of: request, after: nil)
+        return nextExchangeID(of: request, after: nil)
     }
 
     /// Lists the request under a new identifier, in place of that of its last exchange.
-    mutating func nextTask(of request: Request, after last: TaskIdentifier?) -> TaskIdentifier {
-        if let last { byTask[last] = nil }
+    mutating func nextExchangeID(of request: Request, after last: TaskIdentifier?) -> TaskIdentifier {
+        if let last { byExchangeID[last] = nil }
         lastIdentifier += 1
         let identifier = TaskIdentifier(rawValue: lastIdentifier)
-        byTask[identifier] = request
+        byExchangeID[identifier] = request
         return identifier
     }
 
     /// Removes a request. Returns the waits that this completes, to be resolved without the lock.
     mutating func leave(_ request: Request, last: TaskIdentifier) -> [OneShot<Void>] {
-        byTask[last] = nil
+        byExchangeID[last] = nil
         guard hasWaiters, let waiting = waiters.removeValue(forKey: RequestKey(request)) else { return [] }
         return Self.released(waiting)
     }
 
     private static func released(_ waiting: [Waiter]) -> [OneShot<Void>] {
-        for waiter in waiting { waiter.missing -= 1 }
-        return waiting.filter { $0.missing == 0 }.map(\.ended)
+        for waiter in waiting { waiter.remaining -= 1 }
+        return waiting.filter { $0.remaining == 0 }.map(\.ended)
     }
 
     /// Returns those of `requests` that are not registered.
-    func missing(of requests: [Request]) -> [Request] {
+    func unregistered(of requests: [Request]) -> [Request] {
         guard !requests.isEmpty else { return [] }
-        let registered = Set(byTask.values)
+        let registered = Set(byExchangeID.values)
         return requests.filter { !registered.contains($0) }
     }
 
     /// Returns an event that is resolved when those of `requests` that are running have ended, or `nil` if none is
     /// running. User code does not wait for requests whose own code waits.
     mutating func wait(for requests: [Request], isUserCode: Bool) -> OneShot<Void>? {
-        var missing = Set(byTask.values).intersection(requests)
-        if isUserCode, !codeWaits.isEmpty { missing = missing.filter { codeWaits[RequestKey($0)] == nil } }
-        guard !missing.isEmpty else { return nil }
-        let waiter = Waiter(missing: missing.count, isUserCode: isUserCode)
-        for request in missing { waiters[RequestKey(request), default: []].append(waiter) }
+        var awaited = Set(byExchangeID.values).intersection(requests)
+        if isUserCode, !codeWaits.isEmpty { awaited = awaited.filter { codeWaits[RequestKey($0)] == nil } }
+        guard !awaited.isEmpty else { return nil }
+        let waiter = Waiter(for: awaited.count, isUserCode: isUserCode)
+        for request in awaited { waiters[RequestKey(request), default: []].append(waiter) }
         return waiter.ended
     }
 
@@ -94,58 +94,6 @@ struct RequestRegistry {
         waiters = waiters.compactMapValues { waiting in
             let others = waiting.filter { $0.ended !== ended }
             return others.isEmpty ? nil : others
-        }
-    }
-}
-
-/// Requests with handlers that were not started. The session holds them, so that their handlers are called when it is
-/// released at the latest.
-final class RequestShelf: Sendable {
-    private let requests = Lock<Set<Request>>([])
-
-    func put(_ request: Request) { _ = requests.withLock { $0.update(with: request) } }
-
-    func take(_ request: Request) { _ = requests.withLock { $0.remove(request) } }
-
-    var all: [Request] { requests.withLock { Array($0) } }
-
-    func empty() -> [Request] { Array(requests.withLock { exchange(&$0, with: []) }) }
-}
-
-/// The life cycle of a session, which determines whether it accepts requests.
-struct SessionStateMachine: Sendable {
-    enum State: Sendable, Equatable {
-        case open
-        /// Running requests may finish; new ones are refused.
-        case draining
-        case closed
-    }
-
-    private(set) var state: State = .open
-
-    mutating func drainBegan() {
-        switch state {
-        case .open: state = .draining
-        case .draining, .closed: break
-        }
-    }
-
-    /// Closes the session. Returns whether it was open or draining before.
-    mutating func closed() -> Bool {
-        switch state {
-        case .open, .draining:
-            state = .closed
-            return true
-        case .closed: return false
-        }
-    }
-
-    var isClosed: Bool { state == .closed }
-
-    var takesRequests: Bool {
-        switch state {
-        case .open: true
-        case .draining, .closed: false
         }
     }
 }

@@ -52,7 +52,7 @@ public actor Session {
         let resilience = ResilienceControl(configuration.resilience)
         let network = transport ?? configuration.makeTransport(serverTrustManager: serverTrustManager)
         self.transport = configuration.caching(
-            configuration.hedging(network, by: resilience), judgedBy: serverTrustManager)
+            configuration.hedging(network, by: resilience), trustManager: serverTrustManager)
         refusal = transport.flatMap { configuration.refusal(of: $0, serverTrustManager) }
         context = SessionContext(
             configuration: configuration,
@@ -63,15 +63,12 @@ public actor Session {
             eventMonitors: eventMonitors,
             startsImmediately: startRequestsImmediately
         )
-        if !eventMonitors.isEmpty {
-            let session = WeakSession(session: self)
-            context.monitoredSession.withLock { $0 = session }
-        }
+        if !eventMonitors.isEmpty { context.monitoredSession.object = self }
     }
 
     deinit {
         // Running requests hold the session, so the shelf has only requests that were never started.
-        for request in shelf.empty() { request.end(with: .sessionReleased) }
+        for request in shelf.removeAll() { request.end(with: .sessionReleased) }
         guard !registry.withLock({ $0.lifecycle.isClosed }) else { return }
         context.becameInvalid(SessionReference(identifier: configuration.identifier, session: nil))
     }
@@ -112,8 +109,8 @@ public actor Session {
             let isCleaningUp = Task.isCancelled
             // Another thread may be starting a request of the shelf, which has a run but has not joined the registry
             // yet. It is cancelled already, so it ends without being sent.
-            for request in registry.withLock({ $0.missing(of: waiting) }) {
-                _ = await request.joined(isCleaningUp: isCleaningUp)
+            for request in registry.withLock({ $0.unregistered(of: waiting) }) {
+                _ = await request.joinRun(isCleaningUp: isCleaningUp)
             }
             await untilEnded(waiting + running, isCleaningUp: isCleaningUp)
         }
@@ -130,8 +127,8 @@ public actor Session {
         await UserCode.waiting {
             registry.withLock { $0.lifecycle.drainBegan() }
             for case let stream as DataStreamRequest in running { stream.endUnread() }
-            for request in shelf.empty() { request.end(with: .sessionInvalidated()) }
-            for request in running { request.cancelUnlessAskedFor(with: .sessionInvalidated()) }
+            for request in shelf.removeAll() { request.end(with: .sessionInvalidated()) }
+            for request in running { request.cancelUnlessDemanded(with: .sessionInvalidated()) }
             guard await untilEnded(running, isCleaningUp: isCleaningUp) else { return }
             await (transport as? CachingTransport)?.drain()
         }
@@ -143,7 +140,7 @@ public actor Session {
     public func invalidate() async {
         await UserCode.waiting {
             let isFirst = registry.withLock { $0.lifecycle.closed() }
-            for request in shelf.empty() { request.end(with: .sessionInvalidated()) }
+            for request in shelf.removeAll() { request.end(with: .sessionInvalidated()) }
             for request in running { request.cancel(with: .sessionInvalidated()) }
             await untilEnded(running)
             guard isFirst else {
@@ -173,76 +170,6 @@ public actor Session {
         if await ended.wait() != nil { return true }
         registry.withLock { $0.stopWaiting(for: ended) }
         return false
-    }
-}
-
-extension Session: CustomReflectable {
-    /// Empty: debuggers print every stored property of a type without a mirror, secrets included.
-    public nonisolated var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-// For callers that do not wait, in other modules of this package.
-extension Session {
-    /// The unfinished requests in the order of their creation: those that run, and those that have handlers and wait
-    /// for `resume()`.
-    package var unfinishedRequests: [Request] {
-        // In this order: a request joins the registry before it leaves the shelf.
-        let waiting = shelf.all
-        return Set(waiting).union(activeRequests).sorted { $0.serial < $1.serial }
-    }
-
-    /// Calls the closure asynchronously with all requests that have started and not ended.
-    package nonisolated func passActiveRequests(to action: @escaping @Sendable (Set<Request>) -> Void) {
-        Task { action(Set(await activeRequests)) }
-    }
-
-    /// Cancels the requests that exist at the time of the call, and calls the closure when all of them have ended.
-    package nonisolated func cancelPresentRequests(
-        completingOnQueue queue: DispatchQueue,
-        completion: @escaping @Sendable () -> Void
-    ) {
-        // Requests that are created after this line are not cancelled.
-        let serial = context.lastSerial
-        let delivery = Delivery(queue: queue)
-        Task {
-            // The caller does not wait for this task, so the wait may include the request whose code has called.
-            await UserCode.outside { await cancelRequests(upTo: serial) }
-            delivery(completion)
-        }
-    }
-}
-
-/// Runs `body` with a session that ends with it. Requests that are still running are then awaited, or cancelled if
-/// `body` threw or the task is cancelled. Finally the session's connections are closed.
-public func withSession<R>(
-    configuration: SessionConfiguration = .default,
-    transport: (any Transport)? = nil,
-    startRequestsImmediately: Bool = true,
-    interceptor: (any RequestInterceptor)? = nil,
-    serverTrustManager: ServerTrustManager? = nil,
-    redirectHandler: (any RedirectHandler)? = nil,
-    cachedResponseHandler: (any CachedResponseHandler)? = nil,
-    eventMonitors: [any EventMonitor] = [],
-    _ body: (Session) async throws -> R
-) async rethrows -> R {
-    let session = Session(
-        configuration: configuration,
-        transport: transport,
-        startRequestsImmediately: startRequestsImmediately,
-        interceptor: interceptor,
-        serverTrustManager: serverTrustManager,
-        redirectHandler: redirectHandler,
-        cachedResponseHandler: cachedResponseHandler,
-        eventMonitors: eventMonitors
-    )
-    do {
-        let result = try await body(session)
-        await session.drain(isCleaningUp: false)
-        await session.invalidate()
-        return result
-    } catch {
-        await session.invalidate()
-        throw error
     }
 }
 
@@ -292,15 +219,137 @@ extension Session {
     private nonisolated func connectionRequests(
         to convertible: any URLConvertible
     ) throws(CurlewError) -> [TransferRequest] {
-        let lowering = Lowering(context: context, own: nil, purpose: .memory)
+        let builder = TransferRequestBuilder(context: context, own: nil, purpose: .memory)
         do {
             return try context.absolutes(of: convertible.asURL()).map { url in
-                try lowering.lower(
+                try builder.build(
                     RequestSnapshot(url, .get, []), body: nil, task: TaskIdentifier(rawValue: 0),
                     attempt: 0, remaining: RequestDeadline.bound(configuration.timeouts.total))
             }
         } catch {
             throw ErrorWrapping.creation(error)
+        }
+    }
+}
+
+/// Runs `body` with a session that ends with it. Requests that are still running are then awaited, or cancelled if
+/// `body` threw or the task is cancelled. Finally the session's connections are closed.
+public func withSession<R>(
+    configuration: SessionConfiguration = .default,
+    transport: (any Transport)? = nil,
+    startRequestsImmediately: Bool = true,
+    interceptor: (any RequestInterceptor)? = nil,
+    serverTrustManager: ServerTrustManager? = nil,
+    redirectHandler: (any RedirectHandler)? = nil,
+    cachedResponseHandler: (any CachedResponseHandler)? = nil,
+    eventMonitors: [any EventMonitor] = [],
+    _ body: (Session) async throws -> R
+) async rethrows -> R {
+    let session = Session(
+        configuration: configuration,
+        transport: transport,
+        startRequestsImmediately: startRequestsImmediately,
+        interceptor: interceptor,
+        serverTrustManager: serverTrustManager,
+        redirectHandler: redirectHandler,
+        cachedResponseHandler: cachedResponseHandler,
+        eventMonitors: eventMonitors
+    )
+    do {
+        let result = try await body(session)
+        await session.drain(isCleaningUp: false)
+        await session.invalidate()
+        return result
+    } catch {
+        await session.invalidate()
+        throw error
+    }
+}
+
+// For callers that do not wait, in other modules of this package.
+extension Session {
+    /// The unfinished requests in the order of their creation: those that run, and those that have handlers and wait
+    /// for `resume()`.
+    package var unfinishedRequests: [Request] {
+        // In this order: a request joins the registry before it leaves the shelf.
+        let waiting = shelf.all
+        return Set(waiting).union(activeRequests).sorted { $0.serial < $1.serial }
+    }
+
+    /// Calls the closure asynchronously with all requests that have started and not ended.
+    package nonisolated func passActiveRequests(to action: @escaping @Sendable (Set<Request>) -> Void) {
+        Task { action(Set(await activeRequests)) }
+    }
+
+    /// Cancels the requests that exist at the time of the call, and calls the closure when all of them have ended.
+    package nonisolated func cancelPresentRequests(
+        completingOnQueue queue: DispatchQueue,
+        completion: @escaping @Sendable () -> Void
+    ) {
+        // Requests that are created after this line are not cancelled.
+        let serial = context.lastSerial
+        let delivery = CallbackDelivery(queue: queue)
+        Task {
+            // The caller does not wait for this task, so the wait may include the request whose code has called.
+            await UserCode.outside { await cancelRequests(upTo: serial) }
+            delivery(completion)
+        }
+    }
+}
+
+extension Session: CustomReflectable {
+    /// Empty: debuggers print every stored property of a type without a mirror, secrets included.
+    public nonisolated var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Requests with handlers that were not started. The session holds them, so that their handlers are called when it is
+/// released at the latest.
+final class RequestShelf: Sendable {
+    private let requests = Lock<Set<Request>>([])
+
+    func add(_ request: Request) { _ = requests.withLock { $0.update(with: request) } }
+
+    func remove(_ request: Request) { _ = requests.withLock { $0.remove(request) } }
+
+    var all: [Request] { requests.withLock { Array($0) } }
+
+    func removeAll() -> [Request] { Array(requests.withLock { exchange(&$0, with: []) }) }
+}
+
+/// The life cycle of a session, which determines whether it accepts requests.
+struct SessionLifecycle: Sendable {
+    enum State: Sendable, Equatable {
+        case open
+        /// Running requests may finish; new ones are refused.
+        case draining
+        case closed
+    }
+
+    private(set) var state: State = .open
+
+    mutating func drainBegan() {
+        switch state {
+        case .open: state = .draining
+        case .draining, .closed: break
+        }
+    }
+
+    /// Closes the session. Returns whether it was open or draining before.
+    mutating func closed() -> Bool {
+        switch state {
+        case .open, .draining:
+            state = .closed
+            return true
+        case .closed: return false
+        }
+    }
+
+    var isClosed: Bool { state == .closed }
+
+    var takesRequests: Bool {
+        switch state {
+        case .open: true
+        case .draining, .closed: false
         }
     }
 }

@@ -3,7 +3,8 @@ public import Dispatch
 public import Foundation
 package import FoundationNetworking
 
-/// The settings that the requests of a session share. Every limit is finite by default.
+/// The settings that the requests of a session share. Limits are finite by default, except optional ones such as
+/// `timeouts.total`, `maximumConnectionAge` and `maximumRequestsPerConnection`, which are off.
 ///
 ///     let session = Session(configuration: SessionConfiguration {
 ///         $0.timeouts.total = .seconds(30)
@@ -154,19 +155,6 @@ public struct SessionConfiguration: Sendable {
     public init(_ change: (inout SessionConfiguration) throws -> Void) rethrows {
         self.init()
         try change(&self)
-    }
-
-    /// Returns the credentials for a URL's origin.
-    func authentication(for url: URL) -> TransferAuthentication? {
-        guard !credentials.isEmpty, let host = url.host()?.lowercased(), let scheme = url.scheme?.lowercased() else {
-            return nil
-        }
-        let usual = scheme == "https" ? 443 : 80
-        let port = url.port ?? usual
-        if let own = credentials["\(scheme)://\(host):\(port)"] { return own }
-        if port == usual, let own = credentials["\(scheme)://\(host)"] { return own }
-        if let own = credentials["\(host):\(port)"] { return own }
-        return scheme == "https" && port == usual ? credentials[host] : nil
     }
 
     /// The settings that concern the transport.

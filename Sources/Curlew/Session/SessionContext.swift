@@ -10,7 +10,6 @@ package final class SessionContext: Sendable {
     let configuration: SessionConfiguration
     /// Adapts and retries every request of the session, before the request's own interceptor.
     package let interceptor: (any RequestInterceptor)?
-    let hasInterceptor: Bool
     /// Handles the redirects of requests without a redirect handler.
     package let redirectHandler: (any RedirectHandler)?
     /// Decides what is stored in the cache, for requests without such a handler.
@@ -20,13 +19,13 @@ package final class SessionContext: Sendable {
     let monitorQueues: [MonitorQueue]
     /// The session, for monitors that ask for it. Set only if there are monitors, because a weak reference makes every
     /// strong one slower.
-    let monitoredSession = Lock<WeakSession?>(nil)
+    let monitoredSession = WeakReference<Session>()
     /// Whether adding the first response handler starts a request.
     package let startsImmediately: Bool
     /// Protected by a lock, so that requests on all threads join and leave without waiting for the session's actor.
     let registry = Lock(RequestRegistry())
     /// Credentials that servers have accepted, for later requests to the same protection spaces.
-    let credentials = MostlyEmpty(CredentialStore(), isNothing: \.isEmpty)
+    let credentials = UsuallyEmptyLock(CredentialStore(), isEmpty: \.isEmpty)
     // Atomic, because every request takes a number, on any thread.
     private let serial = Atomic<UInt64>(0)
     /// `nil` if the session has none, a failure if relative URLs cannot be resolved against it.
@@ -38,7 +37,7 @@ package final class SessionContext: Sendable {
     var hasBase: Bool { if case .none = baseURL, case .none = endpoints { false } else { true } }
     /// The fields of every request. One object, so that a transport converts it only once.
     let defaultHeaders: DefaultHeaders
-    /// The options of every attempt of a request that sets none.
+    /// The options of every attempt of a request that sets none, without the monitors.
     let attemptOptions: AttemptOptions
     /// The transport options of a request whose body is kept in memory, and which sets no options.
     let plainOptions: TransferOptions
@@ -54,7 +53,6 @@ package final class SessionContext: Sendable {
     ) {
         self.configuration = configuration
         self.interceptor = interceptor
-        hasInterceptor = interceptor != nil
         self.redirectHandler = redirectHandler
         self.cachedResponseHandler = cachedResponseHandler
         self.startsImmediately = startsImmediately
@@ -72,7 +70,6 @@ package final class SessionContext: Sendable {
             adapters: interceptor.map { [$0] } ?? [],
             hasRetriers: interceptor != nil,
             interceptors: ExchangeInterceptors(configuration.exchangeAdapters, configuration.middleware),
-            events: EventSink(session: monitorQueues, own: []),
             totalTimeout: configuration.timeouts.total
         )
         var timeouts = configuration.timeouts
@@ -85,6 +82,21 @@ package final class SessionContext: Sendable {
             timeouts: timeouts,
             maximumBodySize: hasLimit ? configuration.maximumBodySize : nil
         )
+    }
+
+    /// Returns the session's credentials for a URL's origin.
+    func authentication(for url: URL) -> TransferAuthentication? {
+        // Only this field is copied: a method of the configuration would copy all of it.
+        let credentials = configuration.credentials
+        guard !credentials.isEmpty, let host = url.host()?.lowercased(), let scheme = url.scheme?.lowercased() else {
+            return nil
+        }
+        let usual = scheme == "https" ? 443 : 80
+        let port = url.port ?? usual
+        if let own = credentials["\(scheme)://\(host):\(port)"] { return own }
+        if port == usual, let own = credentials["\(scheme)://\(host)"] { return own }
+        if let own = credentials["\(host):\(port)"] { return own }
+        return scheme == "https" && port == usual ? credentials[host] : nil
     }
 
     /// Returns the session's current fields for a request to `url`.
@@ -118,7 +130,7 @@ package final class SessionContext: Sendable {
     func becameInvalid(_ session: SessionReference) {
         for queue in monitorQueues { queue.emit { $0.session(session, didBecomeInvalidWithError: nil) } }
         guard let hook = configuration.decisions?.sessionDidBecomeInvalid else { return }
-        Delivery(queue: handlerQueue) { hook(session) }
+        CallbackDelivery(queue: handlerQueue) { hook(session) }
     }
 
     /// The number of the latest request.
@@ -126,4 +138,39 @@ package final class SessionContext: Sendable {
 
     // Relaxed: the numbers only have to differ, which an atomic increment guarantees in any order.
     func nextSerial() -> UInt64 { serial.wrappingAdd(1, ordering: .relaxed).newValue }
+}
+
+/// The reference from a request to its session.
+enum SessionLink {
+    /// The request has not started or is running, and keeps the session alive.
+    case strong(Session)
+    /// The request is on the session's shelf, and the session holds the request.
+    case shelved(WeakReference<Session>)
+    case none
+
+    var session: Session? {
+        switch self {
+        case .strong(let session): session
+        case .shelved(let weak): weak.object
+        case .none: nil
+        }
+    }
+}
+
+/// A weak reference, which all copies of this value share. It is stored behind a pointer, because a weak reference
+/// itself would make every copy of its owner expensive.
+struct WeakReference<Object: AnyObject & Sendable>: Sendable {
+    private struct Place {
+        weak var object: Object?
+    }
+
+    private let place: Lock<Place>
+
+    init(_ object: Object? = nil) { place = Lock(Place(object: object)) }
+
+    /// The object. `nil` if none was set, or if it has been released.
+    var object: Object? {
+        get { place.withLock { $0.object } }
+        nonmutating set { place.withLock { $0.object = newValue } }
+    }
 }

@@ -4,9 +4,14 @@ internal import Foundation
 
 /// Passes body bytes from the transport's thread to one reading task, and pauses the sender if the reader is slow.
 ///
-/// The channel has no task. The transport's thread collects the bytes of one turn and delivers them at the end of the
-/// turn; the reader takes everything buffered at once. A reader that is slower than the network is therefore woken once
-/// a turn instead of once a piece, and neither side waits for the other's lock while bytes are copied.
+///                       turnEnded                              take
+///     receive ─▶ TurnPieces ────▶ BodyChannelStateMachine ────────▶ StreamReader
+///                filled           delivered                         taken
+///                lock `filling`   lock `shared`                     no lock
+///
+/// A piece has one owner at a time. The transport's thread fills it until the turn ends; the state machine holds it
+/// until the reader takes all delivered pieces at once. The first two have a lock each: so the reader does not wait
+/// while bytes are copied, and is woken once a turn instead of once a delivery. The channel has no task.
 final class BodyChannel: TurnObserver {
     private typealias Waiter = CheckedContinuation<Void, Never>
 
@@ -16,19 +21,20 @@ final class BodyChannel: TurnObserver {
         /// `control` as a `TurnControl`, if the transport reports the ends of its turns.
         var turns: (any TurnControl)?
         var onAbandon: (@Sendable () -> Void)?
-        /// Whether a reader has begun to read.
-        var hasReader = false
+        /// Whether the body has a reader, perhaps one that has left.
+        var isClaimed = false
     }
 
     private let shared: Lock<Shared>
-    /// The bytes of the current turn. Only the producer uses them until the turn ends.
-    private let filling = Lock(PieceFilling())
-    private let cancelsTransfer: Bool
+    /// The pieces of the current turn. The reader never takes this lock.
+    private let filling = Lock(TurnPieces())
+    /// Whether `onAbandon` ends the transfer.
+    private let abandonEndsTransfer: Bool
 
     /// `onAbandon` is called at most once: when the reader leaves before the producer has finished.
     init(mark: Int = BodyChannelMark.standard, onAbandon: (@Sendable () -> Void)? = nil) {
         shared = Lock(Shared(machine: BodyChannelStateMachine(mark: mark), onAbandon: onAbandon))
-        cancelsTransfer = onAbandon != nil
+        abandonEndsTransfer = onAbandon != nil
     }
 
     // MARK: Producer, on the transport's thread
@@ -36,6 +42,7 @@ final class BodyChannel: TurnObserver {
     /// Starts another exchange's body. The channel resumes its transfer through `control`.
     func producerStarts(_ control: any TransferControl) {
         let turns = control as? any TurnControl
+        // The former controls are released without the lock.
         _ = shared.withLock {
             $0.machine.producerStarted()
             return (exchange(&$0.control, with: control), exchange(&$0.turns, with: turns))
@@ -45,22 +52,23 @@ final class BodyChannel: TurnObserver {
     /// Stores the bytes, or pauses the transfer, which then offers them again. Aborts a transfer whose reader has left.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Disposition {
         // The channel had room when the current piece began, so the piece is filled without asking again.
-        let (isTaken, held) = filling.withLock { ($0.append(bytes), $0.count) }
-        if isTaken { return .proceed }
+        let (fits, held) = filling.withLock { ($0.append(bytes), $0.count) }
+        if fits { return .proceed }
         let (offer, turns) = shared.withLock { ($0.machine.producerOffered(held: held), $0.turns) }
         switch offer {
         case .pause: return .pause
         // The reader's thread is about to cancel the transfer. A transfer that we abort first would fail instead of
         // counting as cancelled.
-        case .abort where cancelsTransfer: return .pause
+        case .abort where abandonEndsTransfer: return .pause
         case .abort: return .abort(CurlewError(.cancelled, phase: .receive, reason: "the reader has left"))
         case .take: break
         }
         guard !bytes.isEmpty else { return .proceed }
-        let isFirst = filling.withLock { $0.begin(with: bytes) }
+        let isFirstOfTurn = filling.withLock { $0.begin(with: bytes) }
         if let turns {
-            if isFirst { turns.atEndOfTurn(tell: self) }
+            if isFirstOfTurn { turns.atEndOfTurn(tell: self) }
         } else {
+            // A transport that reports no turns has one for each delivery.
             turnEnded()
         }
         return .proceed
@@ -78,6 +86,7 @@ final class BodyChannel: TurnObserver {
     func finish(throwing error: CurlewError? = nil) {
         // The run delivers a provisional response itself, outside any turn, so no end of a turn has delivered its body.
         turnEnded()
+        // The controls and the closure are released without the lock.
         let (action, _, _, _) = shared.withLock { shared in
             (
                 shared.machine.producerFinished(error), exchange(&shared.control, with: nil),
@@ -91,7 +100,7 @@ final class BodyChannel: TurnObserver {
 
     /// Claims the body for the caller, a sequence or the handlers. Returns `true` only for the first caller, because a
     /// body has one reader.
-    func becomesReader() -> Bool { shared.withLock { !exchange(&$0.hasReader, with: true) } }
+    func claim() -> Bool { shared.withLock { !exchange(&$0.isClaimed, with: true) } }
 
     /// The error for every reader but the first: the body's failure, or that it can be read only once.
     var refusal: CurlewError {
@@ -123,10 +132,7 @@ final class BodyChannel: TurnObserver {
 
     /// Ends reading: drops the buffered bytes and cancels the transfer.
     func leave() {
-        let (action, onAbandon) = shared.withLock { shared in
-            let action = shared.machine.consumerLeft()
-            return (action, exchange(&shared.onAbandon, with: nil))
-        }
+        let (action, onAbandon) = shared.withLock { ($0.machine.consumerLeft(), exchange(&$0.onAbandon, with: nil)) }
         action.waiter?.resume()
         if action.cancelProducer { onAbandon?() }
     }
@@ -137,7 +143,7 @@ final class BodyChannel: TurnObserver {
     /// The cost of the buffered bytes, counted as for the mark.
     var bufferedCost: Int { shared.withLock { $0.machine.bufferedCost } }
 
-    /// Returns when the reader should ask again. If its task is cancelled, the channel has been ended.
+    /// Returns when the reader should ask again. If its task is cancelled, reading has ended.
     private func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
@@ -168,12 +174,12 @@ final class BodyChannel: TurnObserver {
 }
 
 /// Collects the bytes of one turn of a transport in a few large pieces. These bytes are copied only here.
-private struct PieceFilling: Sendable {
+private struct TurnPieces: Sendable {
     /// The capacity of a piece that begins with a large delivery, or follows another piece.
     static let capacity = 64 * 1024
     /// A delivery of at least this size suggests more in the same turn: libcurl delivers at most 16 KiB at a time. A
     /// smaller one is mostly a complete event or line, and gets a piece of exactly its size.
-    static let large = 8 * 1024
+    static let largeDelivery = 8 * 1024
 
     private var pieces: [Data] = []
     /// The free bytes of the last piece.
@@ -193,7 +199,7 @@ private struct PieceFilling: Sendable {
 
     /// Begins a piece with the bytes. Returns whether it is the turn's first.
     mutating func begin(with bytes: UnsafeRawBufferPointer) -> Bool {
-        let isAlone = pieces.isEmpty && bytes.count < Self.large
+        let isAlone = pieces.isEmpty && bytes.count < Self.largeDelivery
         let capacity = isAlone ? bytes.count : max(Self.capacity, bytes.count)
         var piece = Data(capacity: capacity)
         piece.append(contentsOf: bytes)

@@ -61,7 +61,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
         )
     }
 
-    /// Hands out one event after the other.
+    /// The iterator of events.
     public struct Iterator: AsyncIteratorProtocol {
         let open: Open
         let cancelled: OneShot<CurlewError>
@@ -70,7 +70,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
         var reconnection: EventReconnection?
         private var piece = Data()
         /// The position up to which the piece has been parsed.
-        private var place = EventStreamParser.Place()
+        private var cursor = EventStreamParser.Cursor()
         /// Parsed events, the last one first.
         private var ready: [ServerSentEvent] = []
         private var failure: CurlewError?
@@ -107,6 +107,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
         mutating func read() async throws(CurlewError) -> ServerSentEvent? {
             while true {
                 if let event = takeReady() { return event }
+                // Nothing was taken although something is ready: the task was cancelled.
                 guard !hasReady else {
                     (ready, piece, connection) = ([], Data(), nil)
                     throw BodyChannel.readerCancelled
@@ -118,41 +119,47 @@ public struct StreamEvents: AsyncSequence, Sendable {
                 }
                 guard connection != nil else { return nil }
                 // Releases the last piece before the wait for the next one.
-                (piece, place) = (Data(), EventStreamParser.Place())
+                (piece, cursor) = (Data(), EventStreamParser.Cursor())
                 do throws(CurlewError) {
                     if let next = try await connection?.reader.next() {
-                        if reconnection != nil, !hasBegun, let refusal = connection?.refusal() {
-                            failure = refusal
-                            connection?.reader.leave()
-                            continue
-                        }
-                        piece = next
-                        hasBegun = true
-                        reconnection?.streamed()
+                        receive(next)
                     } else if let action = reconnection?.ended(status: connection?.status()) {
-                        try await follow(action, nil)
+                        try await carryOut(action, after: nil)
                     } else {
-                        self.connection = nil
+                        connection = nil
                     }
                 } catch {
                     guard let action = reconnection?.failed(with: error, random: .random(in: 0..<1)) else {
-                        self.connection = nil
+                        connection = nil
                         throw error
                     }
-                    try await follow(action, error)
+                    try await carryOut(action, after: error)
                 }
             }
         }
 
+        /// Makes the piece the next one to parse. If the stream reconnects, the first piece of a connection is dropped
+        /// when its response is not a stream of events.
+        private mutating func receive(_ next: Data) {
+            if reconnection != nil, !hasBegun, let refusal = connection?.refusal() {
+                failure = refusal
+                connection?.reader.leave()
+                return
+            }
+            piece = next
+            hasBegun = true
+            reconnection?.streamed()
+        }
+
         /// Whether there is an event, or bytes, that `next()` has not returned.
-        private var hasReady: Bool { !ready.isEmpty || place.position < piece.count }
+        private var hasReady: Bool { !ready.isEmpty || cursor.position < piece.count }
 
         /// The next event, if it ends in the current piece and the task has not been cancelled.
         @usableFromInline
         mutating func takeReady() -> ServerSentEvent? {
             guard !Task.isCancelled else { return nil }
             if let event = ready.popLast() { return event }
-            guard place.position < piece.count else { return nil }
+            guard cursor.position < piece.count else { return nil }
             parse(piece)
             return ready.popLast()
         }
@@ -160,7 +167,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
         private mutating func parse(_ piece: Data) {
             piece.withUnsafeBytes { bytes in
                 do throws(CurlewError) {
-                    while ready.count < Self.batch, let event = try parser.next(in: bytes, from: &place) {
+                    while ready.count < Self.batch, let event = try parser.next(in: bytes, from: &cursor) {
                         ready.append(event)
                     }
                 } catch {
@@ -174,9 +181,10 @@ public struct StreamEvents: AsyncSequence, Sendable {
             if let time = parser.reconnectionTime { reconnection?.serverAsked(for: time) }
         }
 
-        private mutating func follow(
+        /// Acts on the end of a connection, or on its `error`.
+        private mutating func carryOut(
             _ action: EventReconnection.Action,
-            _ error: CurlewError?
+            after error: CurlewError?
         ) async throws(CurlewError) {
             let ended = connection
             connection = nil
@@ -196,7 +204,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
         /// Waits. Ends early, and throws, if the request or the reading task is cancelled.
         private func pause(for delay: Duration) async throws(CurlewError) {
             await withTaskGroup { [cancelled] group in
-                group.addTask { _ = await Pause.wait(for: delay) }
+                group.addTask { _ = await CancellableSleep.wait(for: delay) }
                 group.addTask { _ = await cancelled.wait() }
                 await group.next()
                 group.cancelAll()
@@ -250,8 +258,8 @@ final class EventSuccession: Sendable {
     let cancelled = OneShot<CurlewError>()
     private let current = Lock<DataStreamRequest?>(nil)
 
-    /// Continues the stream with `next`. If the first request has already been cancelled, `next` is cancelled too.
-    func goesOn(with next: DataStreamRequest) {
+    /// Adds the request that continues the stream. If the first request has already been cancelled, `next` is too.
+    func add(_ next: DataStreamRequest) {
         // The previous request is released outside the lock.
         _ = current.withLock { exchange(&$0, with: next) }
         if let error = cancelled.value { next.cancel(with: error) }

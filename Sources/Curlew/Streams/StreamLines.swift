@@ -18,7 +18,7 @@ public struct StreamLines: AsyncSequence, Sendable {
         )
     }
 
-    /// Hands out one line after the other.
+    /// The iterator of lines.
     public struct Iterator: AsyncIteratorProtocol {
         var lines: LineReader<String>
 
@@ -55,7 +55,7 @@ public struct StreamValues<Value: Decodable & Sendable>: AsyncSequence, Sendable
         return Iterator(lines: lines, decoder: decoder)
     }
 
-    /// Hands out one value after the other.
+    /// The iterator of values.
     public struct Iterator: AsyncIteratorProtocol {
         var lines: LineReader<Data>
         let decoder: any DataDecoder
@@ -69,12 +69,7 @@ public struct StreamValues<Value: Decodable & Sendable>: AsyncSequence, Sendable
                 return try fast.decode(Value.self, from: line, reusing: memory)
             } catch {
                 lines.leave()
-                throw CurlewError(
-                    .decodingFailed,
-                    phase: .decoding,
-                    reason: "a line of the stream does not decode as \(Value.self)",
-                    underlying: error
-                )
+                throw .partNotDecoded("a line of the stream", as: Value.self, error)
             }
         }
     }
@@ -126,6 +121,7 @@ struct LineReader<Line: Sendable>: Sendable {
     mutating func next() async throws(CurlewError) -> Line? {
         while true {
             if let line = takeReady() { return line }
+            // Nothing was taken although something is ready: the task was cancelled.
             guard !hasReady else {
                 leave()
                 throw BodyChannel.readerCancelled

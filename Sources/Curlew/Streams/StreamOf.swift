@@ -1,5 +1,12 @@
 internal import CurlewCore
 internal import CurlewLocks
+internal import Foundation
+
+// Values that are pushed to handlers. A handler that fills a sequence has room only while its reader keeps up:
+//
+//     StreamPump ─▶ StreamHandler.deliver ─┬▶ a closure
+//                         ▲                └▶ StreamOf ─▶ its reader
+//                         └──── whenThereIsRoom ── StreamBacklog ◀┘
 
 /// Values that arrive over time. Only one task may iterate over them, and only once.
 ///
@@ -35,7 +42,7 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
         )
     }
 
-    /// Hands out one element after the other.
+    /// The iterator of elements.
     public struct Iterator: AsyncIteratorProtocol {
 
         fileprivate var base: AsyncStream<Element>.Iterator
@@ -71,28 +78,6 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
             }
         }
     }
-}
-
-/// A stream of values about a request. It ends with the request.
-protocol RequestStream: Sendable {
-    /// Whether the stream yields elements made from values of this type.
-    func wants(_ type: any Any.Type) -> Bool
-    func send(_ value: any Sendable)
-    func finish()
-}
-
-/// Receives the values of one type and yields the elements made from them.
-struct MappedRequestStream<Sent: Sendable, Element: Sendable>: RequestStream {
-    let continuation: AsyncStream<Element>.Continuation
-    let transform: @Sendable (Sent) -> Element?
-
-    func wants(_ type: any Any.Type) -> Bool { type == Sent.self }
-
-    func send(_ value: any Sendable) {
-        if let value = value as? Sent, let element = transform(value) { continuation.yield(element) }
-    }
-
-    func finish() { continuation.finish() }
 }
 
 /// Counts the unread bytes of a sequence. While they exceed the limit, no chunk is read from the network: a slow reader
@@ -173,5 +158,70 @@ package final class StreamBacklog: Sendable {
         init(_ backlog: StreamBacklog) { self.backlog = backlog }
 
         deinit { backlog.leave() }
+    }
+}
+
+// MARK: Handlers
+
+/// A handler of events that arrive over time, with its types erased.
+struct StreamHandler<Event: Sendable>: Sendable {
+    /// Makes the work for the handler's queue; `nil` if the event does not concern the handler.
+    let prepare: @Sendable (Event) -> (@Sendable () -> Void)?
+    let delivery: CallbackDelivery
+    /// Counts the unread events of a handler that puts them into a sequence; `nil` for a handler that is done with an
+    /// event when it returns.
+    var backlog: StreamBacklog?
+
+    /// Delivers an event of `size` bytes to handlers, each on its own queue. Returns when all are done with it and have
+    /// room for another: a slow handler thereby pauses the sender.
+    static func deliver(_ event: Event, size: Int, to handlers: [Self]) async {
+        await withCheckedContinuation { continuation in
+            let countdown = Countdown(handlers.count) { continuation.resume() }
+            for handler in handlers {
+                guard let work = handler.prepare(event) else {
+                    countdown.step()
+                    continue
+                }
+                handler.backlog?.add(size)
+                handler.delivery {
+                    work()
+                    guard let backlog = handler.backlog else { return countdown.step() }
+                    backlog.whenThereIsRoom { countdown.step() }
+                }
+            }
+        }
+    }
+}
+
+/// Reads a body for handlers, and delivers its chunks to them.
+struct StreamPump: Sendable {
+    let channel: BodyChannel
+    /// The handlers that have been added so far.
+    let handlers: @Sendable () -> [StreamHandler<Data>]
+
+    func run() async {
+        while let pieces = try? await channel.take() {
+            for piece in pieces { await StreamHandler.deliver(piece, size: piece.count, to: handlers()) }
+        }
+    }
+}
+
+/// Calls back after `count` steps. Not a `OneShot`: it counts, and its waiter is never cancelled.
+private final class Countdown: Sendable {
+    private let missing: Lock<Int>
+    private let done: @Sendable () -> Void
+
+    init(_ count: Int, done: @escaping @Sendable () -> Void) {
+        missing = Lock(count)
+        self.done = done
+        if count == 0 { done() }
+    }
+
+    func step() {
+        let isLast = missing.withLock { missing in
+            missing -= 1
+            return missing == 0
+        }
+        if isLast { done() }
     }
 }

@@ -8,7 +8,7 @@ public struct StreamChunks: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(reader: open()) }
 
-    /// Hands out one piece after the other.
+    /// The iterator of pieces.
     public struct Iterator: AsyncIteratorProtocol {
         var reader: StreamReader
 
@@ -47,7 +47,7 @@ public struct StreamBytes: AsyncSequence, Sendable {
         }
     }
 
-    /// Hands out one byte after the other.
+    /// The iterator of bytes.
     public struct Iterator: AsyncIteratorProtocol {
         private var chunks: StreamChunks.AsyncIterator
         private var bytes = Data().makeIterator()
@@ -80,20 +80,20 @@ public struct StreamBytes: AsyncSequence, Sendable {
 /// One reader of a streamed body, with the pieces it has taken and not yet returned. Releasing it cancels the transfer,
 /// so leaving a loop is enough.
 struct StreamReader: Sendable {
-    private let place: Place
+    private let claim: ReaderClaim
     /// Taken pieces, the newest first.
     private var pieces: [Data] = []
 
-    /// `start` is called before every read of the channel, because the first one starts the run.
+    /// Calls `start` before every read of the channel. It starts the run at the first one.
     init(_ channel: BodyChannel, start: @escaping @Sendable () -> Void) {
-        place = Place(channel, start: start)
+        claim = ReaderClaim(channel, start: start)
     }
 
     /// Claims the body of a channel that nobody else reads, so that releasing the reader unread cancels the transfer
     /// too.
     init(claiming channel: BodyChannel) {
-        place = Place(channel) {}
-        place.claim()
+        claim = ReaderClaim(channel) {}
+        claim.acquire()
     }
 
     mutating func next() async throws(CurlewError) -> Data? {
@@ -104,26 +104,27 @@ struct StreamReader: Sendable {
             leave()
             throw BodyChannel.readerCancelled
         }
-        guard var taken = try await place.take() else { return nil }
+        guard var taken = try await claim.take() else { return nil }
         if taken.count > 1 { taken.reverse() }
         let piece = taken.popLast()
         pieces = taken
         return piece
     }
 
-    func leave() { place.leave() }
+    /// Ends reading, and the transfer with it.
+    func leave() { claim.leave() }
 
-    /// The reader's claim on the channel. It is given up when the last copy of the reader is released.
-    private final class Place: Sendable {
+    /// The claim of a reader and its copies on the body. Releasing the last copy ends reading.
+    private final class ReaderClaim: Sendable {
         private enum State {
-            case waiting, reading
+            case unread, reading
             /// Another reader has claimed the body.
             case refused
         }
 
         private let channel: BodyChannel
         private let start: @Sendable () -> Void
-        private let state = Lock(State.waiting)
+        private let state = Lock(State.unread)
 
         init(_ channel: BodyChannel, start: @escaping @Sendable () -> Void) {
             self.channel = channel
@@ -132,109 +133,24 @@ struct StreamReader: Sendable {
 
         deinit { leave() }
 
-        /// Ends the channel, but only if this reader has begun to read: it must not end the body of another reader.
+        /// Ends reading, but only if this reader has the body: it must not end that of another reader.
         func leave() {
             if state.withLock({ $0 }) == .reading { channel.leave() }
         }
 
         func take() async throws(CurlewError) -> [Data]? {
-            guard claim() else { throw channel.refusal }
+            guard acquire() else { throw channel.refusal }
             start()
             return try await channel.take()
         }
 
         /// Claims the body, unless that was tried before. Returns whether this reader has it.
         @discardableResult
-        func claim() -> Bool {
+        func acquire() -> Bool {
             state.withLock { state in
-                if state == .waiting { state = channel.becomesReader() ? .reading : .refused }
+                if state == .unread { state = channel.claim() ? .reading : .refused }
                 return state == .reading
             }
         }
-    }
-}
-
-extension DataStreamRequest {
-    /// Starts the run in a separate task, unless an earlier call has. `reads` is `false` if the caller wants only the
-    /// head. Leaving the iteration, or the end of its task, cancels the request.
-    func startRun(reads: Bool) {
-        let isFirst = reading.withLock { reading in
-            defer { reading.hasSequence = true }
-            if reads { reading.hasReader = true }
-            return !reading.hasSequence
-        }
-        guard isFirst else { return }
-        let awaiting = beginAwaiting()
-        // A call that only wants the head must not keep the user's handle alive: releasing the handle ends a run whose
-        // body is not read.
-        let run = reads ? self : handleOfRun()
-        if !reads, case .drive = awaiting.action { reading.withLock { $0.unreadRun = .forHeads } }
-        Task { _ = await run.outcome(of: awaiting, checksStatus: true) }
-    }
-}
-
-/// A handler of events that arrive over time, with its types erased.
-struct StreamHandler<Event: Sendable>: Sendable {
-    /// Makes the work for the handler's queue; `nil` if the event does not concern the handler.
-    let prepare: @Sendable (Event) -> (@Sendable () -> Void)?
-    let delivery: Delivery
-    /// Counts the unread events of a handler that puts them into a sequence; `nil` for a handler that is done with an
-    /// event when it returns.
-    var backlog: StreamBacklog?
-
-    /// Delivers an event of `size` bytes to handlers, each on its own queue. Returns when all are done with it and have
-    /// room for another: a slow handler thereby pauses the sender.
-    static func deliver(_ event: Event, size: Int, to handlers: [Self]) async {
-        await withCheckedContinuation { continuation in
-            let countdown = Countdown(handlers.count) { continuation.resume() }
-            for handler in handlers {
-                guard let work = handler.prepare(event) else {
-                    countdown.step()
-                    continue
-                }
-                handler.backlog?.add(size)
-                handler.delivery {
-                    work()
-                    guard let backlog = handler.backlog else { return countdown.step() }
-                    backlog.whenThereIsRoom { countdown.step() }
-                }
-            }
-        }
-    }
-}
-
-/// A handler of a streamed body. Its `prepare` serializes the chunk.
-typealias StreamConsumer = StreamHandler<Data>
-
-/// Delivers a body's chunks to handlers.
-struct StreamPump: Sendable {
-    let channel: BodyChannel
-    /// The handlers that have been added so far.
-    let consumers: @Sendable () -> [StreamConsumer]
-
-    func run() async {
-        while let pieces = try? await channel.take() {
-            for piece in pieces { await StreamConsumer.deliver(piece, size: piece.count, to: consumers()) }
-        }
-    }
-}
-
-/// Calls back after `count` steps. Not a `OneShot`: it counts, and its waiter is never cancelled.
-private final class Countdown: Sendable {
-    private let missing: Lock<Int>
-    private let done: @Sendable () -> Void
-
-    init(_ count: Int, done: @escaping @Sendable () -> Void) {
-        missing = Lock(count)
-        self.done = done
-        if count == 0 { done() }
-    }
-
-    func step() {
-        let isLast = missing.withLock { missing in
-            missing -= 1
-            return missing == 0
-        }
-        if isLast { done() }
     }
 }

@@ -78,14 +78,14 @@ final class StreamTaskDelegate: TaskDelegate {
         switch verdict.value ?? .open {
         case .open: return .pause
         case .accepted: disposition = channel.receive(bytes)
-        case .rejected(let error, _): disposition = keepsExcerpt(bytes) ? .proceed : .abort(error)
+        case .rejected(let error, _): disposition = storeExcerpt(bytes) ? .proceed : .abort(error)
         }
         if case .proceed = disposition { exchange.received(bytes) }
         return disposition
     }
 
     /// Stores bytes for the error. Returns `false` when the excerpt is complete.
-    private func keepsExcerpt(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    private func storeExcerpt(_ bytes: UnsafeRawBufferPointer) -> Bool {
         excerpt.withLock { excerpt in
             excerpt.append(contentsOf: bytes.prefix(Self.excerptLimit - excerpt.count))
             return excerpt.count < Self.excerptLimit

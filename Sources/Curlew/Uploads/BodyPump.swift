@@ -1,7 +1,14 @@
-internal import CurlewCore
+public import CurlewCore
 internal import CurlewLocks
 internal import Dispatch
-internal import Foundation
+public import Foundation
+
+extension BodySource {
+    /// Creates a body from an input stream. It is read once, on a separate queue.
+    public static func inputStream(_ stream: sending InputStream, length: Int64? = nil) -> BodySource {
+        .stream(BodyPump(InputStreamProducer(stream)), length: length)
+    }
+}
 
 /// A body that is read ahead, two buffers at a time, on a separate queue: files and input streams block, and the
 /// transport's thread must not.
@@ -10,7 +17,7 @@ internal import Foundation
 ///                                                   │ wake, if the reader waits      │
 ///     transport's thread:                           └───────────────────▶ read ◀─────┘
 ///                                                                           │
-///     queue:               fillNow ◀── fill, if there is room again ────────┘
+///     queue:               fill ◀── scheduleFilling, if there is room ──────┘
 ///
 /// A round begins with each start of the body from its beginning, and ends with `close()` or the next start. Work that
 /// the queue still does for an earlier round has no effect.
@@ -28,6 +35,28 @@ final class BodyPump: BodyStream {
         var hasBeenRead = false
         var end: BodyRead?
         var waker: (any BodyWaker)?
+
+        /// Copies bytes that have been read ahead. Returns their number; `nil` if there are none.
+        mutating func copy(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+            guard let first = filled.first else { return nil }
+            let count = min(buffer.count, first.count - offset)
+            let start = first.startIndex + offset
+            first.copyBytes(to: buffer, from: start..<start + count)
+            hasBeenRead = true
+            offset += count
+            if offset == first.count {
+                filled.removeFirst()
+                offset = 0
+            }
+            return count
+        }
+
+        /// Returns the round of a filling that the caller has to start; `nil` if there is no room, or one is under way.
+        mutating func beginFilling() -> Int? {
+            guard !isFilling, end == nil, filled.count < BodyPump.readAhead else { return nil }
+            isFilling = true
+            return round
+        }
     }
 
     let isReplayable: Bool
@@ -51,7 +80,7 @@ final class BodyPump: BodyStream {
     }
 
     func open(waker: any BodyWaker) {
-        if isReplayable { return begin(waker) }
+        if isReplayable { return restart(waker) }
         // A body that can be read only once is not read before the peer wants it, so that it can still be sent after a
         // connection has failed.
         _ = state.withLock { state in
@@ -64,7 +93,7 @@ final class BodyPump: BodyStream {
         let (waker, isUntouched) = state.withLock { ($0.waker, !$0.hasBeenRead) }
         if isUntouched { return true }
         guard isReplayable else { return false }
-        begin(waker)
+        restart(waker)
         return true
     }
 
@@ -80,39 +109,18 @@ final class BodyPump: BodyStream {
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
         let (answer, round): (BodyRead, Int?) = state.withLock { state in
-            guard let first = state.filled.first else {
-                if let end = state.end { return (end, nil) }
-                state.readerWaits = true
-                if !state.hasBegun {
-                    state.hasBegun = true
-                    state.isFilling = true
-                    return (.pending, state.round)
-                }
-                return (.pending, wantsFilling(&state))
-            }
-            let count = min(buffer.count, first.count - state.offset)
-            let start = first.startIndex + state.offset
-            first.copyBytes(to: buffer, from: start..<start + count)
-            state.hasBeenRead = true
-            state.offset += count
-            if state.offset == first.count {
-                state.filled.removeFirst()
-                state.offset = 0
-            }
-            return (.bytes(count), wantsFilling(&state))
+            if let count = state.copy(into: buffer) { return (.bytes(count), state.beginFilling()) }
+            if let end = state.end { return (end, nil) }
+            state.readerWaits = true
+            state.hasBegun = true
+            return (.pending, state.beginFilling())
         }
-        if let round { fill(round) }
+        if let round { scheduleFilling(round) }
         return answer
     }
 
-    /// Returns the round of a filling that the caller has to start; `nil` if there is no room, or one is under way.
-    private func wantsFilling(_ state: inout State) -> Int? {
-        guard !state.isFilling, state.end == nil, state.filled.count < Self.readAhead else { return nil }
-        state.isFilling = true
-        return state.round
-    }
-
-    private func begin(_ waker: (any BodyWaker)?) {
+    /// Begins a round at the first byte of the producer.
+    private func restart(_ waker: (any BodyWaker)?) {
         let (round, _) = state.withLock { state in
             let next = State(round: state.round + 1, isFilling: true, hasBegun: true, waker: waker)
             return (next.round, exchange(&state, with: next))
@@ -121,9 +129,9 @@ final class BodyPump: BodyStream {
             guard isCurrent(round) else { return }
             do throws(CurlewError) {
                 try withProducer { producer throws(CurlewError) in try producer.restart() }
-                fillNow(round)
+                fill(round)
             } catch {
-                settle(round, .failed(error))
+                endRound(round, with: .failed(error))
             }
         }
     }
@@ -134,18 +142,19 @@ final class BodyPump: BodyStream {
         reason: "The body comes from a stream that has been read already."
     )
 
-    private func fill(_ round: Int) {
+    private func scheduleFilling(_ round: Int) {
         let delay = throttle?.delay ?? 0
         if delay > 0 {
-            queue.asyncAfter(deadline: .now() + delay) { [self] in fillNow(round) }
+            queue.asyncAfter(deadline: .now() + delay) { [self] in fill(round) }
         } else {
-            queue.async { [self] in fillNow(round) }
+            queue.async { [self] in fill(round) }
         }
     }
 
     private func isCurrent(_ round: Int) -> Bool { state.withLock { $0.round == round && $0.end == nil } }
 
-    private func fillNow(_ round: Int) {
+    /// Reads ahead until there is no room, or the round ends. Called on the queue.
+    private func fill(_ round: Int) {
         while isCurrent(round) {
             let size = min(throttle?.packetSize ?? Self.bufferSize, Self.bufferSize)
             var buffer = Data(count: size)
@@ -153,10 +162,10 @@ final class BodyPump: BodyStream {
                 let count = try withProducer { producer throws(CurlewError) in
                     try produce(from: &producer, into: &buffer)
                 }
-                guard count > 0 else { return settle(round, .end) }
+                guard count > 0 else { return endRound(round, with: .end) }
                 if !deliver(buffer.prefix(count), round) { return }
             } catch {
-                return settle(round, .failed(error))
+                return endRound(round, with: .failed(error))
             }
         }
     }
@@ -192,7 +201,7 @@ final class BodyPump: BodyStream {
         return goesOn
     }
 
-    private func settle(_ round: Int, _ end: BodyRead) {
+    private func endRound(_ round: Int, with end: BodyRead) {
         let waker: (any BodyWaker)? = state.withLock { state in
             guard state.round == round else { return nil }
             state.end = end
@@ -207,4 +216,57 @@ final class BodyPump: BodyStream {
 struct BodyThrottle: Sendable, Hashable {
     let packetSize: Int
     let delay: TimeInterval
+}
+
+/// Produces the bytes of a body, one buffer at a time. It may block, so it is never called on the transport's thread.
+protocol BodyProducer {
+    /// Whether `restart` can succeed after bytes have been produced.
+    var isReplayable: Bool { get }
+
+    /// Returns to the first byte.
+    mutating func restart() throws(CurlewError)
+
+    /// Fills the front of `buffer` and returns the number of bytes. 0 is the end.
+    mutating func produce(into buffer: UnsafeMutableRawBufferPointer) throws(CurlewError) -> Int
+
+    /// Closes open files and streams.
+    mutating func stop()
+}
+
+/// Produces a body from an `InputStream`, once.
+struct InputStreamProducer: BodyProducer {
+    private let stream: InputStream
+    private var isOpened = false
+
+    init(_ stream: sending InputStream) { self.stream = stream }
+
+    var isReplayable: Bool { false }
+
+    mutating func restart() throws(CurlewError) {
+        // A stream that has not been read is still at its first byte.
+        guard !isOpened else { throw Self.spent }
+    }
+
+    mutating func produce(into buffer: UnsafeMutableRawBufferPointer) throws(CurlewError) -> Int {
+        if !isOpened {
+            isOpened = true
+            if stream.streamStatus == .notOpen { stream.open() }
+        }
+        guard let address = buffer.baseAddress else { return 0 }
+        let count = stream.read(address.assumingMemoryBound(to: UInt8.self), maxLength: buffer.count)
+        if count >= 0 { return count }
+        // Foundation on Linux crashes when a stream without an error is asked for its error.
+        let error = stream.streamStatus == .error ? stream.streamError : nil
+        throw CurlewError(.bodyUnavailable, phase: .send, reason: "The input stream failed.", underlying: error)
+    }
+
+    mutating func stop() {
+        if isOpened { stream.close() }
+    }
+
+    private static let spent = CurlewError(
+        .bodyUnavailable,
+        phase: .send,
+        reason: "The body comes from an input stream that has been read already."
+    )
 }

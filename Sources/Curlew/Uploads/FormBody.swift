@@ -12,6 +12,10 @@ package enum FormStorage: Sendable {
 }
 
 /// The body of a form. It is created once, because a stream cannot be read again.
+///
+///     MultipartFormData ─▶ MultipartLayout ─▶ FormPosition ─┬─▶ FormStream    large files
+///                                                           └─▶ FormProducer ─┬─▶ BodyPump        other parts
+///                                                                             └─▶ forEachPiece    memory, a file
 final class FormBody: Sendable {
     private let form: MultipartFormData
     private let storage: FormStorage
@@ -55,13 +59,70 @@ final class FormBody: Sendable {
     private func inFile() throws(CurlewError) -> UploadRequest.Uploadable {
         // An incomplete form is useless: if this throws, the file is removed with its last reference.
         let file = try TemporaryFile.create(in: form.fileManager.temporaryDirectory.path)
-        var offset: Int64 = 0
-        try form.forEachBuffer { buffer throws(CurlewError) in
-            try file.write(buffer, at: offset)
-            offset += Int64(buffer.count)
-        }
+        try form.forEachPiece { bytes, offset throws(CurlewError) in try file.write(bytes, at: offset) }
         file.keep()
         return .file(file.url, shouldRemove: true)
+    }
+}
+
+/// The reading position in a form. Both ways of reading a form from its parts have one: `FormStream` and `FormProducer`.
+struct FormPosition: Sendable {
+    /// The source of the next bytes.
+    enum Next: Sendable {
+        /// Data in memory: delimiters, headers, or a part's data.
+        case data(Data)
+        /// The file or stream of a part, with at most `rest` bytes left.
+        case content(MultipartPart, rest: UInt64)
+        case end
+    }
+
+    private let layout: MultipartLayout
+    private let parts: [MultipartPart]
+    private var piece = 0
+    /// The offset within the piece.
+    private(set) var offset: UInt64 = 0
+
+    init(layout: MultipartLayout, parts: [MultipartPart]) {
+        self.layout = layout
+        self.parts = parts
+    }
+
+    var isReplayable: Bool { parts.allSatisfy(\.isReplayable) }
+
+    mutating func restart() { (piece, offset) = (0, 0) }
+
+    /// The source of the next bytes. Skips empty pieces.
+    mutating func next() -> Next {
+        while piece < layout.pieces.count {
+            switch layout.pieces[piece] {
+            case .framing(let data):
+                if offset < data.count { return .data(data) }
+            case .content(let index):
+                let part = parts[index]
+                if offset < part.length {
+                    if case .data(let data) = part.content { return .data(data) }
+                    return .content(part, rest: part.length - offset)
+                }
+            }
+            (piece, offset) = (piece + 1, 0)
+        }
+        return .end
+    }
+
+    mutating func advance(by count: Int) { offset += UInt64(count) }
+
+    /// Copies data in memory and advances the position.
+    mutating func copy(_ data: Data, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let start = data.startIndex + Int(offset)
+        let count = min(buffer.count, data.endIndex - start)
+        data.copyBytes(to: buffer, from: start..<start + count)
+        advance(by: count)
+        return count
+    }
+
+    /// The error for a part that ended before its declared length.
+    func endedEarly(_ part: MultipartPart) -> CurlewError {
+        .formPartEnded(after: offset, of: part.length)
     }
 }
 
@@ -117,14 +178,14 @@ final class FormStream: BodyStream {
 
     // MARK: BodyStream
 
-    func open(waker: any BodyWaker) { begin(waker) }
+    func open(waker: any BodyWaker) { restart(waker) }
 
     func rewind() -> Bool {
-        begin(state.withLock { $0.waker })
+        restart(state.withLock { $0.waker })
         return true
     }
 
-    func close() { begin(nil) }
+    func close() { restart(nil) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
         var done = 0
@@ -139,7 +200,7 @@ final class FormStream: BodyStream {
                         into: UnsafeMutableRawBufferPointer(rebasing: room[..<wanted]), at: Int64(offset))
                     guard count > 0 else { return .failed(state.withLock { $0.position }.endedEarly(part)) }
                     done += count
-                    took(count, isLast: count == rest)
+                    advance(by: count, endsFile: count == rest)
                 } catch {
                     return .failed(error)
                 }
@@ -178,16 +239,16 @@ final class FormStream: BodyStream {
         }
     }
 
-    private func took(_ count: Int, isLast: Bool) {
+    private func advance(by count: Int, endsFile: Bool) {
         let done = state.withLock { state -> File in
-            state.position.took(count)
-            return isLast ? exchange(&state.file, with: .closed) : .closed
+            state.position.advance(by: count)
+            return endsFile ? exchange(&state.file, with: .closed) : .closed
         }
         release(done)
     }
 
     /// Returns to the first byte and releases the open file. Without a waker, the body is closed.
-    private func begin(_ waker: (any BodyWaker)?) {
+    private func restart(_ waker: (any BodyWaker)?) {
         let (file, _) = state.withLock { state in
             state.round += 1
             state.position.restart()
@@ -214,63 +275,85 @@ final class FormStream: BodyStream {
     }
 }
 
-/// The reading position in a form.
-struct FormPosition: Sendable {
-    /// The source of the next bytes.
-    enum Next: Sendable {
-        /// Data in memory: delimiters, headers, or a part's data.
-        case data(Data)
-        /// The file or stream of a part, with at most `rest` bytes left.
-        case content(MultipartPart, rest: UInt64)
-        case end
+/// Reads a form from its parts, for `BodyPump` (small files, streams, a throttle) and for `forEachPiece`. Delimiters
+/// and headers come from memory, contents from data, files and streams.
+struct FormProducer: BodyProducer {
+    private enum PartSource {
+        case file(ReadableFile)
+        case stream(InputStreamProducer)
     }
 
-    private let layout: MultipartLayout
-    private let parts: [MultipartPart]
-    private var piece = 0
-    /// The offset within the piece.
-    private(set) var offset: UInt64 = 0
+    private var position: FormPosition
+    /// The open file or stream of the current part.
+    private var source: PartSource?
 
-    init(layout: MultipartLayout, parts: [MultipartPart]) {
-        self.layout = layout
-        self.parts = parts
+    init(_ position: FormPosition) { self.position = position }
+
+    var isReplayable: Bool { position.isReplayable }
+
+    mutating func restart() {
+        stop()
+        position.restart()
     }
 
-    var isReplayable: Bool { parts.allSatisfy(\.isReplayable) }
+    mutating func stop() {
+        if case .stream(var stream)? = source { stream.stop() }
+        source = nil
+    }
 
-    mutating func restart() { (piece, offset) = (0, 0) }
-
-    /// The source of the next bytes. Skips empty pieces.
-    mutating func next() -> Next {
-        while piece < layout.pieces.count {
-            switch layout.pieces[piece] {
-            case .framing(let data):
-                if offset < data.count { return .data(data) }
-            case .content(let index):
-                let part = parts[index]
-                if offset < part.length {
-                    if case .data(let data) = part.content { return .data(data) }
-                    return .content(part, rest: part.length - offset)
+    mutating func produce(into buffer: UnsafeMutableRawBufferPointer) throws(CurlewError) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let room = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            switch position.next() {
+            case .end: return done
+            case .data(let data): done += position.copy(data, into: room)
+            case .content(let part, let rest):
+                let wanted = Int(min(UInt64(room.count), rest))
+                let count = try read(part, into: UnsafeMutableRawBufferPointer(rebasing: room[..<wanted]))
+                guard count > 0 else { throw position.endedEarly(part) }
+                done += count
+                position.advance(by: count)
+                if count == rest {
+                    stop()
+                } else if case .stream? = source {
+                    // A stream may block for a long time, so the bytes read so far are returned.
+                    return done
                 }
             }
-            (piece, offset) = (piece + 1, 0)
         }
-        return .end
+        return done
     }
 
-    mutating func took(_ count: Int) { offset += UInt64(count) }
-
-    /// Copies data in memory and advances the position.
-    mutating func copy(_ data: Data, into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        let start = data.startIndex + Int(offset)
-        let count = min(buffer.count, data.endIndex - start)
-        data.copyBytes(to: buffer, from: start..<start + count)
-        took(count)
-        return count
+    private mutating func read(
+        _ part: MultipartPart,
+        into buffer: UnsafeMutableRawBufferPointer
+    ) throws(CurlewError) -> Int {
+        if source == nil { source = try Self.open(part) }
+        switch source {
+        case .file(let file)?: return try file.read(into: buffer, at: Int64(position.offset))
+        case .stream(var stream)?:
+            defer { source = .stream(stream) }
+            do throws(CurlewError) { return try stream.produce(into: buffer) } catch {
+                throw .formNotRead(error.underlying ?? error)
+            }
+        case nil: return 0
+        }
     }
 
-    /// The error for a part that ended before its declared length.
-    func endedEarly(_ part: MultipartPart) -> CurlewError {
-        .formPartEnded(after: offset, of: part.length)
+    private static func open(_ part: MultipartPart) throws(CurlewError) -> PartSource? {
+        switch part.content {
+        case .data: return nil
+        case .file(let url): return .file(try ReadableFile(url))
+        case .stream(let shared):
+            guard let stream = shared.take() else {
+                throw CurlewError(
+                    .bodyUnavailable,
+                    phase: .send,
+                    reason: "A part of the form comes from an input stream that has been read already."
+                )
+            }
+            return .stream(InputStreamProducer(stream))
+        }
     }
 }

@@ -233,7 +233,7 @@ extension MultipartFormData {
 
     func encoded() throws(CurlewError) -> Data {
         var data = Data()
-        try forEachBuffer { buffer throws(CurlewError) in data.append(contentsOf: buffer) }
+        try forEachPiece { bytes, _ throws(CurlewError) in data.append(contentsOf: bytes) }
         return data
     }
 
@@ -243,19 +243,11 @@ extension MultipartFormData {
         guard fileURL.isFileURL else {
             throw CurlewError.formFile(fileURL, .outputNotFileURL)
         }
-        guard !fileManager.fileExists(atPath: fileURL.path) else {
-            throw CurlewError.formFile(fileURL, .outputExists)
-        }
-        guard fileManager.createFile(atPath: fileURL.path, contents: nil),
-            let file = try? FileHandle(forWritingTo: fileURL)
-        else { throw CurlewError.formFile(fileURL, .outputNotCreated) }
-        defer { try? file.close() }
-        do {
-            try forEachBuffer { buffer throws(CurlewError) in
-                do {
-                    try file.write(contentsOf: Data(buffer))
-                } catch {
-                    throw CurlewError.formNotWritten(error)
+        let file = try newFile(at: fileURL)
+        do throws(CurlewError) {
+            try forEachPiece { bytes, offset throws(CurlewError) in
+                do throws(CurlewError) { try file.write(bytes, at: offset) } catch {
+                    throw .formNotWritten(error.underlying ?? error)
                 }
             }
         } catch {
@@ -265,41 +257,58 @@ extension MultipartFormData {
         }
     }
 
+    /// Creates a file. Fails if it exists.
+    private func newFile(at fileURL: URL) throws(CurlewError) -> OpenFile {
+        do throws(CurlewError) {
+            let file = try OpenFile.create(fileURL.path)
+            // If this fails, the file stays private.
+            try? file.setPermissions(FilePermissions.ofNewFile())
+            return file
+        } catch {
+            throw .formFile(fileURL, error.native?.number == Int(EEXIST) ? .outputExists : .outputNotCreated)
+        }
+    }
+
     /// Returns a body with the current contents of the form.
     func body() throws(CurlewError) -> BodySource {
-        let layout = try layout()
-        let position = FormPosition(layout: layout, parts: parts)
+        let form = state.withLock { $0 }
+        let layout = try layout(of: form)
+        let position = FormPosition(layout: layout, parts: form.parts)
         let stream: any BodyStream
         // Only `BodyPump` implements the throttle.
-        if throttle == nil, let form = FormStream(position, of: parts) {
+        if form.throttle == nil, let form = FormStream(position, of: form.parts) {
             stream = form
         } else {
-            stream = BodyPump(MultipartProducer(position), throttle: throttle)
+            stream = BodyPump(FormProducer(position), throttle: form.throttle)
         }
         return .stream(stream, length: layout.contentLength)
     }
 
-    private func layout() throws(CurlewError) -> MultipartLayout {
-        if let appendError { throw appendError }
+    private func layout(of form: State) throws(CurlewError) -> MultipartLayout {
+        if let error = form.appendError { throw error }
         return try MultipartLayout(
             boundary: boundary,
-            parts: parts.map { MultipartLayout.Part(headers: $0.headers, length: Int64(clamping: $0.length)) }
+            parts: form.parts.map { MultipartLayout.Part(headers: $0.headers, length: Int64(clamping: $0.length)) }
         )
     }
 
     /// Whether all parts can be read again.
     var isReplayable: Bool { parts.allSatisfy(\.isReplayable) }
 
-    /// Calls `body` with the encoded form, one buffer at a time. Reads all files and streams before it returns.
-    func forEachBuffer(_ body: (UnsafeRawBufferPointer) throws(CurlewError) -> Void) throws(CurlewError) {
-        var producer = MultipartProducer(FormPosition(layout: try layout(), parts: parts))
+    /// Calls `body` with consecutive pieces of the encoded form, and the position of each. Reads all files and streams
+    /// before it returns.
+    func forEachPiece(_ body: (UnsafeRawBufferPointer, Int64) throws(CurlewError) -> Void) throws(CurlewError) {
+        let form = state.withLock { $0 }
+        var producer = FormProducer(FormPosition(layout: try layout(of: form), parts: form.parts))
         defer { producer.stop() }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferSize, alignment: 1)
         defer { buffer.deallocate() }
+        var offset: Int64 = 0
         while true {
             let count = try producer.produce(into: buffer)
             if count == 0 { return }
-            try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]), offset)
+            offset += Int64(count)
         }
     }
 }

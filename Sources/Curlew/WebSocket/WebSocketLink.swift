@@ -15,12 +15,29 @@ internal import Foundation
 ///     onOpen ◀───────────────────────────────────────────── hook
 ///
 /// - Inbox and opening last as long as the WebSocket. Machine, outbox, wire and child tasks belong to one connection.
-/// - The machine decides, and `perform` carries out its actions. The link's lock protects it; `inbox` and `outbox` have
+/// - The machine decides, and `carryOut` performs its actions. The link's lock protects it; `inbox` and `outbox` have
 ///   a lock each. The outbox's lock may be taken while the link's is held, never the other way round.
 /// - Every wait is a `OneShot`, which is resolved without these locks.
 /// - The last frame ends the writer, and the writer's end ends the connection.
 ///
-/// The connection's side is in `WebSocketLink+Connection.swift`, the user's in the methods of `WebSocketRequest`.
+/// The ends. None of those that the user's side calls is followed by another connection:
+///
+/// | end | called by | still sent |
+/// |---|---|---|
+/// | `beginClosing` | `close`, and a reader that leaves | all frames and the close frame; the peer's is awaited |
+/// | `drop` | the `deinit` of the user's handle | the same, within `dropTimeout`; no answer is awaited |
+/// | `stop(with:)` | cancelling the request, and a hook that throws | nothing |
+/// | `endForGood(with:)` | the end of the run, when no connection is open | nothing |
+///
+/// The machine ends a connection by an action. Another connection may follow, if the reconnection policy wants one and
+/// the user's side has not ended the WebSocket:
+///
+/// | action | because | still sent |
+/// |---|---|---|
+/// | `.finish` | the peer has closed or violated the protocol, or `drop` | all frames and the close frame |
+/// | `.abort` | the connection is lost or stopped, or a deadline has passed | nothing |
+///
+/// The connection's side is in `WebSocketLink+Run.swift`, the user's in the methods of `WebSocketRequest`.
 final class WebSocketLink: Sendable {
     typealias PingResult = Result<Duration, CurlewError>
 
@@ -36,29 +53,54 @@ final class WebSocketLink: Sendable {
     typealias Opening = OneShot<Result<Connection, CurlewError>>
 
     struct State: Sendable {
-        /// The state machine of the current or last connection; `nil` before the first, and between two connections.
-        var machine: WebSocketStateMachine?
-        var wire: (any ByteConnection)?
+        // The WebSocket, over all connections.
+
         /// Resolved when the WebSocket is open, or when it is known that it will not be. Replaced after the end of a
         /// connection that another may follow.
         var opening = Opening()
-        /// The current or last connection.
-        var lastConnection: Connection?
-        /// The end of the last connection, if another one was to follow.
-        var lastEnding: WebSocketEnding?
         /// `nil` for a WebSocket that does not reconnect.
         var reconnection: Reconnection?
         /// Whether the user's URL has the scheme `ws` or `wss`. The request is sent with `http` or `https` instead.
         var namesWebSocketScheme = false
         /// Whether the user has closed the WebSocket. No other connection follows.
         var isClosing = false
-        var pings: [WebSocketStateMachine.PingID: OneShot<PingResult>] = [:]
-        /// The deadline until which the clock sleeps.
-        var armed: WebSocketStateMachine.Instant?
-        /// Wakes the clock, for an earlier deadline.
-        var alarm: OneShot<Void>?
         /// The error that ended the WebSocket: it could not be opened, or was stopped. No other connection follows.
         var failure: CurlewError?
+
+        // The current connection, and what errors name of the last one.
+
+        /// The state machine of the current or last connection; `nil` before the first, and between two connections.
+        var machine: WebSocketStateMachine?
+        var wire: (any ByteConnection)?
+        var pings: [WebSocketStateMachine.PingID: OneShot<PingResult>] = [:]
+        var clock = Clock()
+        /// The current or last connection.
+        var lastConnection: Connection?
+        /// The end of the last connection, if another one was to follow.
+        var lastEnding: WebSocketEnding?
+    }
+
+    /// The sleep of the task that watches the deadlines of a connection.
+    struct Clock: Sendable {
+        /// When the task will wake. `nil` if there is no deadline.
+        private var deadline: WebSocketStateMachine.Instant?
+        /// Wakes the task, for an earlier deadline or the end.
+        private var alarm: OneShot<Void>?
+
+        /// Begins a sleep, and returns what wakes the task.
+        mutating func sleep(until deadline: WebSocketStateMachine.Instant?) -> OneShot<Void> {
+            let alarm = OneShot<Void>()
+            (self.deadline, self.alarm) = (deadline, alarm)
+            return alarm
+        }
+
+        /// Removes and returns the alarm, if the task sleeps past `next`.
+        mutating func removeAlarm(before next: WebSocketStateMachine.Instant) -> OneShot<Void>? {
+            guard deadline.map({ next < $0 }) ?? true else { return nil }
+            return removeAlarm()
+        }
+
+        mutating func removeAlarm() -> OneShot<Void>? { exchange(&alarm, with: nil) }
     }
 
     let options: WebSocketOptions
@@ -121,7 +163,7 @@ final class WebSocketLink: Sendable {
     func ping() async throws(CurlewError) -> Duration {
         let (ping, outbox, alarm) = state.withLock { state in
             // Read under the lock, so that it is a position in this connection's outbox.
-            let position = state.outbox?.bytesPutIn ?? 0
+            let position = state.outbox?.bytesQueued ?? 0
             let ping = state.machine?.pingAsked(at: .now, behind: position).map { asked in
                 let waiter = OneShot<PingResult>()
                 state.pings[asked.id] = waiter
@@ -154,7 +196,7 @@ final class WebSocketLink: Sendable {
         }
         alarm?.resolve(())
         guard let action else { return false }
-        perform(action)
+        carryOut(action)
         // The state machine drops messages. The connection's reader must not wait for room, or it would not reach
         // the peer's close frame.
         inbox.stopHolding()
@@ -163,13 +205,13 @@ final class WebSocketLink: Sendable {
 
     // MARK: Ends
 
-    /// Ends the reader, the senders and the pings. Call it when no connection is open and none will follow.
-    func over(_ error: CurlewError?) {
+    /// Ends the user's reader, senders and pings. Call it when no connection is open and none will follow.
+    func endForGood(with error: CurlewError?) {
         let (pings, opening, outbox, isClosed) = state.withLock { state in
             if state.failure == nil, state.machine == nil { state.failure = error ?? .cancelled }
-            // If the user has closed the WebSocket between two connections, its reader gets an ordinary end.
+            // If the user has closed the WebSocket between two connections, the user's reader gets an ordinary end.
             let isClosed = state.isClosing && state.lastConnection != nil
-            return (state.takePings(), state.opening, state.outbox, isClosed)
+            return (state.removePings(), state.opening, state.outbox, isClosed)
         }
         opening.resolve(.failure(error ?? refusal))
         inbox.finish(throwing: isClosed ? nil : error)
@@ -184,7 +226,7 @@ final class WebSocketLink: Sendable {
             if state.failure == nil { state.failure = error }
             return (state.machine?.wireEnded(error), state.wire)
         }
-        if let action { perform(action) }
+        if let action { carryOut(action) }
         wire?.close()
     }
 
@@ -192,7 +234,7 @@ final class WebSocketLink: Sendable {
 
     /// Performs an action. Returns false if there is no room for another message.
     @discardableResult
-    func perform(_ action: WebSocketStateMachine.Action) -> Bool {
+    func carryOut(_ action: WebSocketStateMachine.Action) -> Bool {
         switch action {
         case .none: break
         case .deliver(let message): return inbox.put(message)
@@ -206,29 +248,20 @@ final class WebSocketLink: Sendable {
             state.withLock { $0.earlierDeadline() }?.resolve(())
         case .finish(let last):
             // The opening is renewed first: senders that `finish` resumes look for the next connection.
-            renewOpening()?.finish(last: last)
-            tellEnding()
+            state.withLock { $0.renewOpening() }?.finish(last: last)
+            notifyEnding()
         case .abort:
-            let outbox = renewOpening()
-            outbox?.abort()
+            state.withLock { $0.renewOpening() }?.abort()
             state.withLock { $0.wire }?.close()
-            tellEnding()
+            notifyEnding()
         }
         return true
     }
 
-    /// Lets senders wait for the next connection, if one may follow. Returns the outbox of the ended one.
-    private func renewOpening() -> WebSocketOutbox? {
-        state.withLock { state in
-            state.renewOpening()
-            return state.outbox
-        }
-    }
-
-    private func tellEnding() {
+    private func notifyEnding() {
         let (ending, pings, alarm, isLast, url) = state.withLock { state in
             (
-                state.machine?.ending, state.takePings(), exchange(&state.alarm, with: nil), !state.mayReconnect,
+                state.machine?.ending, state.removePings(), state.clock.removeAlarm(), !state.mayReconnect,
                 state.lastConnection?.url
             )
         }
@@ -251,20 +284,21 @@ extension WebSocketLink.State {
     /// Whether another connection may follow this one.
     fileprivate var mayReconnect: Bool { reconnection != nil && !isClosing && failure == nil }
 
-    /// Lets senders wait for the next connection, if one may follow.
-    mutating func renewOpening() {
+    /// Lets senders wait for the next connection, if one may follow. Returns the outbox of the ended one.
+    @discardableResult
+    mutating func renewOpening() -> WebSocketOutbox? {
         if mayReconnect, opening.value != nil { opening = WebSocketLink.Opening() }
+        return outbox
     }
 
-    fileprivate mutating func takePings() -> [OneShot<WebSocketLink.PingResult>] {
+    fileprivate mutating func removePings() -> [OneShot<WebSocketLink.PingResult>] {
         defer { pings = [:] }
         return Array(pings.values)
     }
 
     /// Removes and returns the clock's alarm, if the clock sleeps past the next deadline.
     mutating func earlierDeadline() -> OneShot<Void>? {
-        guard let deadline = machine?.nextDeadline, armed.map({ deadline < $0 }) ?? true else { return nil }
-        return exchange(&alarm, with: nil)
+        machine?.nextDeadline.flatMap { clock.removeAlarm(before: $0) }
     }
 }
 
@@ -320,11 +354,11 @@ extension WebSocketLink {
     }
 }
 
-/// The connection that the hook of a WebSocket prepares. The hook's own sends and pings use it before other callers
-/// may.
-struct PreparedConnection: Sendable {
+/// The connection that the hook of a WebSocket prepares, known to the tasks of the hook alone. Their sends and pings use
+/// it before other callers may.
+struct HookContext: Sendable {
     let link: WebSocketLink
     let connection: WebSocketLink.Connection
 
-    @TaskLocal static var current: PreparedConnection?
+    @TaskLocal static var current: HookContext?
 }

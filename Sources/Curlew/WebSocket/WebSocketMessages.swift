@@ -13,7 +13,7 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(open: open) }
 
-    /// Hands out one message after the other. Releasing an iterator before its first `next()` does not close the
+    /// The iterator of messages. Releasing an iterator before its first `next()` does not close the
     /// WebSocket.
     public struct Iterator: AsyncIteratorProtocol {
         private let open: @Sendable () -> WebSocketReader
@@ -106,7 +106,7 @@ public struct WebSocketValues<Value: Decodable & Sendable>: AsyncSequence, Senda
 
     public func makeAsyncIterator() -> Iterator { Iterator(messages: messages.makeAsyncIterator(), decoder: decoder) }
 
-    /// Hands out one value after the other.
+    /// The iterator of values.
     public struct Iterator: AsyncIteratorProtocol {
         /// `nil` after a message that did not decode: releasing its reader closes the WebSocket.
         var messages: WebSocketMessages.Iterator?
@@ -144,7 +144,7 @@ final class WebSocketInbox: Sendable {
         /// The user waits here for a message.
         var arrival: OneShot<Void>?
         /// The connection's reader waits here.
-        var hold: Hold?
+        var readerWait: ReaderWait?
         /// Whether the user has taken a message and has not asked for the next one yet.
         var isAnswering = false
         /// Whether a message has been taken and nothing has been sent since.
@@ -154,7 +154,7 @@ final class WebSocketInbox: Sendable {
     }
 
     /// The wait of the connection's reader, which is a single task. It does not wait unless the stage is `open`.
-    fileprivate enum Hold: Sendable {
+    fileprivate enum ReaderWait: Sendable {
         case room(OneShot<Void>)
         /// Until the user has read all messages and asks for another.
         case answers(OneShot<Void>)
@@ -197,7 +197,7 @@ final class WebSocketInbox: Sendable {
         let room = state.withLock { state -> OneShot<Void>? in
             guard state.cost >= limit, state.isOpen else { return nil }
             let room = OneShot<Void>()
-            state.hold = .room(room)
+            state.readerWait = .room(room)
             return room
         }
         if let room, !hasEnded() { await room.wait() }
@@ -209,7 +209,7 @@ final class WebSocketInbox: Sendable {
         let answers = state.withLock { state -> OneShot<Void>? in
             guard state.first < state.messages.count || state.isAnswering, state.isOpen else { return nil }
             let answers = OneShot<Void>()
-            state.hold = .answers(answers)
+            state.readerWait = .answers(answers)
             return answers
         }
         await answers?.wait()
@@ -217,13 +217,13 @@ final class WebSocketInbox: Sendable {
 
     /// Ends the stream. Received messages can still be read; then the reader gets `error` or the end.
     func finish(throwing error: CurlewError?) {
-        let (arrival, hold) = state.withLock { state -> (OneShot<Void>?, Hold?) in
+        let (arrival, readerWait) = state.withLock { state -> (OneShot<Void>?, ReaderWait?) in
             if case .ended = state.stage { return (nil, nil) }
             state.stage = .ended(error)
-            return (exchange(&state.arrival, with: nil), exchange(&state.hold, with: nil))
+            return (exchange(&state.arrival, with: nil), exchange(&state.readerWait, with: nil))
         }
         arrival?.resolve(())
-        hold?.end()
+        readerWait?.end()
     }
 
     // MARK: The user
@@ -231,8 +231,8 @@ final class WebSocketInbox: Sendable {
     /// The next message, if one has been received and the task has not been cancelled.
     func nextNow() -> WebSocketMessage? {
         guard !Task.isCancelled else { return nil }
-        let (message, hold) = state.withLock { $0.takeMessage(below: limit) }
-        hold?.end()
+        let (message, readerWait) = state.withLock { $0.takeMessage(below: limit) }
+        readerWait?.end()
         return message
     }
 
@@ -241,8 +241,8 @@ final class WebSocketInbox: Sendable {
         while true {
             // If the peer sends without a pause, a cancelled reader never has to wait, and only this check ends it.
             if Task.isCancelled, hasMessages { throw Self.readerCancelled }
-            let (taken, hold) = state.withLock { $0.takeNext(below: limit) }
-            hold?.end()
+            let (taken, readerWait) = state.withLock { $0.takeNext(below: limit) }
+            readerWait?.end()
             switch taken {
             case .message(let message): return message
             case .end(let error?): throw error
@@ -254,9 +254,9 @@ final class WebSocketInbox: Sendable {
 
     private var hasMessages: Bool { state.withLock { $0.first < $0.messages.count } }
 
-    /// Returns whether a message sent now answers the last received one, so that the peer waits for it. Returns `true`
-    /// once per received message.
-    func takeTurn() -> Bool {
+    /// Returns whether a message sent now is the answer to the last received one, for which the peer waits. Returns
+    /// `true` only once after the user has read a message.
+    func claimAnswer() -> Bool {
         state.withLock { state in
             guard state.owesAnswer, state.first == state.messages.count else { return false }
             state.owesAnswer = false
@@ -266,19 +266,19 @@ final class WebSocketInbox: Sendable {
 
     /// Lets the connection's reader continue, because the state machine delivers no more messages.
     func stopHolding() {
-        let hold = state.withLock { state in
+        let readerWait = state.withLock { state in
             if state.isOpen { state.stage = .closing }
-            return exchange(&state.hold, with: nil)
+            return exchange(&state.readerWait, with: nil)
         }
-        hold?.end()
+        readerWait?.end()
     }
 
     /// Lets the connection's reader continue, because the connection has ended.
-    func interrupt() { state.withLock { exchange(&$0.hold, with: nil) }?.end() }
+    func interrupt() { state.withLock { exchange(&$0.readerWait, with: nil) }?.end() }
 
     /// Drops received and later messages, because nothing will read them.
     func leave() {
-        let hold = state.withLock { state in
+        let readerWait = state.withLock { state in
             switch state.stage {
             case .open, .closing: state.stage = .left
             case .left, .ended: break
@@ -286,9 +286,9 @@ final class WebSocketInbox: Sendable {
             state.messages = []
             state.first = 0
             state.cost = 0
-            return exchange(&state.hold, with: nil)
+            return exchange(&state.readerWait, with: nil)
         }
-        hold?.end()
+        readerWait?.end()
     }
 
     /// A message costs more memory than its bytes: a peer that sends empty ones must reach the limit too.
@@ -311,8 +311,8 @@ extension WebSocketInbox.State {
         case wait(OneShot<Void>)
     }
 
-    /// Returns the next message, the end, or the wait for either, and the hold that the caller has to end.
-    fileprivate mutating func takeNext(below limit: Int) -> (Taken, WebSocketInbox.Hold?) {
+    /// Returns the next message, the end, or the wait for either, and the wait of the connection's reader to end.
+    fileprivate mutating func takeNext(below limit: Int) -> (Taken, WebSocketInbox.ReaderWait?) {
         let (message, room) = takeMessage(below: limit)
         if let message { return (.message(message), room) }
         isAnswering = false
@@ -324,13 +324,13 @@ extension WebSocketInbox.State {
         case .open, .closing:
             let waiter = arrival ?? OneShot<Void>()
             arrival = waiter
-            guard case .answers? = hold else { return (.wait(waiter), nil) }
-            return (.wait(waiter), exchange(&hold, with: nil))
+            guard case .answers? = readerWait else { return (.wait(waiter), nil) }
+            return (.wait(waiter), exchange(&readerWait, with: nil))
         }
     }
 
-    /// Returns the next message, if one has arrived, and the hold that the caller has to end.
-    fileprivate mutating func takeMessage(below limit: Int) -> (WebSocketMessage?, WebSocketInbox.Hold?) {
+    /// Returns the next message, if one has arrived, and the wait of the connection's reader to end.
+    fileprivate mutating func takeMessage(below limit: Int) -> (WebSocketMessage?, WebSocketInbox.ReaderWait?) {
         guard first < messages.count else { return (nil, nil) }
         (isAnswering, owesAnswer) = (true, true)
         let message = messages[first]
@@ -345,7 +345,7 @@ extension WebSocketInbox.State {
             first = 0
         }
         // The connection's reader is woken once the inbox is half empty, and not for every message.
-        guard cost <= limit / 2, case .room? = hold else { return (message, nil) }
-        return (message, exchange(&hold, with: nil))
+        guard cost <= limit / 2, case .room? = readerWait else { return (message, nil) }
+        return (message, exchange(&readerWait, with: nil))
     }
 }

@@ -20,10 +20,10 @@ final class WebSocketOutbox: Sendable {
         var sender: WebSocketSender?
         var stage = Stage.open
         var pending: [UInt8] = []
-        /// Bytes that are being written and that the connection has not taken.
-        var leaving = 0
-        /// Bytes that the connection has taken.
-        var gone = 0
+        /// The number of bytes that are being written, and that the connection has not taken.
+        var inFlight = 0
+        /// The number of bytes that the connection has taken.
+        var sentCount = 0
         var keys = MaskKeys()
         /// The writer waits here for work.
         var work: OneShot<Void>?
@@ -32,7 +32,7 @@ final class WebSocketOutbox: Sendable {
         /// Senders wait here for room.
         var room: OneShot<Void>?
 
-        var size: Int { pending.count + leaving }
+        var size: Int { pending.count + inFlight }
 
         /// Whether the writer waits for work when nothing is queued.
         var needsWriter: Bool {
@@ -56,10 +56,10 @@ final class WebSocketOutbox: Sendable {
     var bytesWaiting: Int { state.withLock { $0.size } }
 
     /// The number of bytes queued so far: those that the connection has taken and those that wait.
-    var bytesPutIn: Int { state.withLock { $0.gone + $0.size } }
+    var bytesQueued: Int { state.withLock { $0.sentCount + $0.size } }
 
     /// The number of bytes that the connection has taken.
-    var bytesSent: Int { state.withLock { $0.gone } }
+    var bytesSent: Int { state.withLock { $0.sentCount } }
 
     /// Whether the writer has nothing to write.
     var isWriterWaiting: Bool { state.withLock { $0.work != nil } }
@@ -72,8 +72,10 @@ final class WebSocketOutbox: Sendable {
     // MARK: Senders
 
     /// Queues a message if there is room. Returns `false` if there is none, or if the connection is closing or closed.
-    /// `atOnce` means that the peer waits for the message.
-    func sendNow(_ message: WebSocketMessage, atOnce: Bool) -> Bool { perform(put(message, atOnce: atOnce)) ?? false }
+    /// If `peerWaits` for the message, it is written on the caller's thread, provided that the writer is idle.
+    func trySend(_ message: WebSocketMessage, peerWaits: Bool) -> Bool {
+        carryOut(put(message, peerWaits: peerWaits)) ?? false
+    }
 
     /// Waits for room and queues a message. Returns `false` if the connection is closing or closed. Cancelling the
     /// waiting task drops the message.
@@ -81,20 +83,20 @@ final class WebSocketOutbox: Sendable {
         _ message: WebSocketMessage
     ) async throws(CurlewError) -> Bool {
         while true {
-            let step = put(message, atOnce: false)
-            if let isTaken = perform(step) { return isTaken }
+            let step = put(message, peerWaits: false)
+            if let isTaken = carryOut(step) { return isTaken }
             guard case .wait(let room) = step, await room.wait() != nil else {
                 throw CurlewError(.cancelled, phase: .send, reason: "the sending task was cancelled")
             }
         }
     }
 
-    private func put(_ message: WebSocketMessage, atOnce: Bool) -> Step {
+    private func put(_ message: WebSocketMessage, peerWaits: Bool) -> Step {
         state.withLock { state in
             guard state.stage == .open else { return .refused }
             guard state.size == 0 || state.size < limit else { return .wait(state.nextRoom()) }
             state.append(message)
-            return state.appended(atOnce: atOnce)
+            return state.appended(peerWaits: peerWaits)
         }
     }
 
@@ -105,9 +107,9 @@ final class WebSocketOutbox: Sendable {
             if opcode == .pong, state.size - Self.pongLimit > limit { return .refused }
             if opcode == .close { state.stage = .closing }
             payload.withUnsafeBytes { state.append(opcode, $0) }
-            return state.appended(atOnce: true)
+            return state.appended(peerWaits: true)
         }
-        _ = perform(step)
+        _ = carryOut(step)
     }
 
     /// The outcome of queueing a frame, and the caller's next step.
@@ -127,7 +129,7 @@ final class WebSocketOutbox: Sendable {
     }
 
     /// Returns whether the frame was accepted; `nil` if it has to wait.
-    private func perform(_ step: Step) -> Bool? {
+    private func carryOut(_ step: Step) -> Bool? {
         switch step {
         case .refused: return false
         case .wait: return nil
@@ -170,10 +172,10 @@ final class WebSocketOutbox: Sendable {
     // MARK: The writer
 
     /// Counts bytes returned by `next` that the connection has taken. Returns the number of bytes taken before them.
-    func took(_ count: Int) -> Int {
+    func recordSent(_ count: Int) -> Int {
         state.withLock { state in
-            defer { state.took(count) }
-            return state.gone
+            defer { state.recordSent(count) }
+            return state.sentCount
         }
     }
 
@@ -182,10 +184,10 @@ final class WebSocketOutbox: Sendable {
     func next() async -> [UInt8]? {
         while true {
             let (bytes, work, room) = state.withLock { state -> ([UInt8]?, OneShot<Void>?, OneShot<Void>?) in
-                state.took(state.leaving)
+                state.recordSent(state.inFlight)
                 let room = state.pending.count < limit ? exchange(&state.room, with: nil) : nil
                 if !state.pending.isEmpty {
-                    state.leaving = state.pending.count
+                    state.inFlight = state.pending.count
                     return (exchange(&state.pending, with: []), nil, room)
                 }
                 guard state.needsWriter else { return (nil, nil, room) }
@@ -214,17 +216,17 @@ extension WebSocketOutbox.State {
 
     /// Decides which side writes the queued bytes: the caller, if the peer waits for them and the writer is idle;
     /// otherwise the writer.
-    fileprivate mutating func appended(atOnce: Bool) -> WebSocketOutbox.Step {
+    fileprivate mutating func appended(peerWaits: Bool) -> WebSocketOutbox.Step {
         // An idle writer has written everything queued before, so the order is kept.
         let work = exchange(&work, with: nil)
-        guard atOnce, let work, let wire else { return .queued(work) }
-        leaving = pending.count
+        guard peerWaits, let work, let wire else { return .queued(work) }
+        inFlight = pending.count
         return .write(WebSocketOutbox.Direct(bytes: exchange(&pending, with: []), wire: wire, work: work))
     }
 
-    fileprivate mutating func took(_ count: Int) {
-        gone += count
-        leaving -= count
+    fileprivate mutating func recordSent(_ count: Int) {
+        sentCount += count
+        inFlight -= count
     }
 
     /// Counts the bytes that the connection has taken, and queues the rest again. Returns the waiters to resolve: the
@@ -232,7 +234,7 @@ extension WebSocketOutbox.State {
     fileprivate mutating func wrote(
         _ direct: WebSocketOutbox.Direct, _ count: Int, below limit: Int
     ) -> (work: OneShot<Void>?, room: OneShot<Void>?) {
-        (gone, leaving) = (gone + count, 0)
+        (sentCount, inFlight) = (sentCount + count, 0)
         if stage != .aborted, count < direct.bytes.count { pending.insert(contentsOf: direct.bytes[count...], at: 0) }
         let room = pending.count < limit ? exchange(&room, with: nil) : nil
         guard pending.isEmpty, needsWriter else { return (direct.work, room) }

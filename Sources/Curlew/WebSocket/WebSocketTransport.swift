@@ -107,7 +107,7 @@ struct WebSocketUpgrade: Sendable {
             group.addTask { await control.stopped.wait().map { .failure($0) } }
             if let total = timeouts.total {
                 group.addTask {
-                    guard await Pause.wait(for: total) else { return nil }
+                    guard await CancellableSleep.wait(for: total) else { return nil }
                     return .failure(.totalTimeout(total, phase: .waiting))
                 }
             }
@@ -138,7 +138,7 @@ struct WebSocketUpgrade: Sendable {
                 throw error
             }
         } catch {
-            var error = error.ofHTTP2Alone ?? error
+            var error = error.ofServerWithoutHTTP1 ?? error
             metrics.ended = Date()
             if error.metrics == nil { error.metrics = metrics }
             return .failure(error)
@@ -172,7 +172,7 @@ struct WebSocketUpgrade: Sendable {
         case .proceed, .pause: break
         }
         guard head.status == 101 else {
-            try await handOnBody(of: &reader)
+            try await forwardBody(of: &reader)
             metrics.ended = Date()
             metrics.bytesReceived = reader.bytesReceived
             return .declined(TransferOutcome(head: head, metrics: metrics))
@@ -207,7 +207,8 @@ struct WebSocketUpgrade: Sendable {
         return field
     }
 
-    private func handOnBody(of reader: inout UpgradeReader) async throws(CurlewError) {
+    /// Passes the body of a response other than 101 to the sink, at the sink's speed.
+    private func forwardBody(of reader: inout UpgradeReader) async throws(CurlewError) {
         while let piece = try await reader.body() {
             var isTaken = false
             while !isTaken {
@@ -230,7 +231,7 @@ extension CurlewError {
 
     /// The `.unsupported` error for a server that refuses HTTP/1.1, the only protocol that was offered in TLS. `nil`
     /// for any other error.
-    fileprivate var ofHTTP2Alone: CurlewError? {
+    fileprivate var ofServerWithoutHTTP1: CurlewError? {
         guard code == .tlsFailed, case .noSharedProtocol? = detail else { return nil }
         var error = CurlewError.unsupported(
             feature: "a WebSocket over HTTP/2", needs: "a server that opens them over HTTP/1.1")
@@ -316,7 +317,7 @@ private struct UpgradeReader {
                 }
             }
             group.addTask {
-                guard await Pause.wait(for: limit) else { return nil }
+                guard await CancellableSleep.wait(for: limit) else { return nil }
                 return .failure(
                     CurlewError(
                         isFirst ? .firstByteTimedOut : .idleTimedOut,

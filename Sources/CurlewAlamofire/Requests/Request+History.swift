@@ -12,7 +12,7 @@ extension Request {
     /// The `URLRequest`s that were sent.
     public var performedRequests: [URLRequest] {
         // Requests before adapters are not sent, and the answer to a challenge is an exchange without a request.
-        attempts.flatMap { $0.requests.dropFirst(max(0, $0.announcedCount - 1)).prefix($0.tasks.count) }
+        attempts.flatMap { $0.requests.dropFirst(max(0, $0.countWhenFinal - 1)).prefix($0.tasks.count) }
     }
 
     /// The identifiers of all exchanges.

@@ -12,7 +12,7 @@ extension Request {
         on queue: DispatchQueue = .main,
         perform handler: @escaping @Sendable (_ response: HTTPURLResponse) -> Void
     ) -> Self {
-        tellHead(on: queue, handler)
+        setHeadObserver(on: queue, handler)
         return self
     }
 
@@ -27,7 +27,7 @@ extension Request {
                 _ completionHandler: @escaping @Sendable (ResponseDisposition) -> Void
             ) -> Void
     ) -> Self {
-        askHead(on: queue, handler)
+        setHeadDecision(on: queue, handler)
         return self
     }
 
@@ -45,7 +45,7 @@ extension Request {
         on queue: DispatchQueue = .main,
         perform handler: @escaping @Sendable (URLRequest) -> Void
     ) -> Self {
-        tellCreatedRequests(on: queue, handler)
+        setRequestCreationHook(on: queue, handler)
     }
 
     /// Sets a closure that is called with the identifier of every exchange, immediately if there is one already. The
@@ -55,7 +55,7 @@ extension Request {
         on queue: DispatchQueue = .main,
         perform handler: @escaping @Sendable (TaskIdentifier) -> Void
     ) -> Self {
-        tellCreatedTasks(on: queue, handler)
+        setTaskCreationHook(on: queue, handler)
     }
 
     /// The final `URLRequest`s of all attempts.

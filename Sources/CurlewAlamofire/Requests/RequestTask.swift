@@ -40,7 +40,7 @@ public struct RequestTask: Sendable, Hashable {
 
     /// The state of the exchange.
     public var state: State {
-        if request.hasEnded { return .completed }
+        if request.hasResult { return .completed }
         return switch request.state {
         case .cancelled: .canceling
         case .suspended, .initialized: .suspended

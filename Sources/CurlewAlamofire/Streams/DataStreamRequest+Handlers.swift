@@ -27,7 +27,7 @@ extension DataStreamRequest {
     @discardableResult
     func consume<Serializer: DataStreamSerializer>(
         _ serializer: Serializer,
-        _ delivery: Delivery,
+        _ delivery: CallbackDelivery,
         backlog: StreamBacklog? = nil,
         _ stream: @escaping Handler<Serializer.SerializedObject, CurlewError>
     ) -> Self {
@@ -69,7 +69,7 @@ extension DataStreamRequest {
 
     @discardableResult
     func consume<Success: Sendable, Failure: Error>(
-        _ delivery: Delivery,
+        _ delivery: CallbackDelivery,
         backlog: StreamBacklog? = nil,
         _ handler: @escaping Handler<Success, Failure>,
         _ serialize: @escaping @Sendable (Data) -> Result<Success, Failure>

@@ -66,7 +66,7 @@ extension WebSocketRequest {
     @discardableResult
     func observe<Serializer: WebSocketMessageSerializer>(
         _ serializer: Serializer,
-        _ delivery: Delivery,
+        _ delivery: CallbackDelivery,
         backlog: StreamBacklog? = nil,
         _ handler: @escaping @Sendable (Event<Serializer.Output, any Error>) -> Void
     ) -> Self {
@@ -83,7 +83,7 @@ extension WebSocketRequest {
 
     @discardableResult
     func observeEvents<Success: Sendable, Failure: Error>(
-        _ delivery: Delivery,
+        _ delivery: CallbackDelivery,
         backlog: StreamBacklog? = nil,
         _ serialize: @escaping @Sendable (URLSessionWebSocketTask.Message) -> Event<Success, Failure>.Kind,
         _ handler: @escaping @Sendable (Event<Success, Failure>) -> Void
@@ -105,7 +105,7 @@ extension WebSocketRequest {
     /// Calls the handler with every message that `serialize` turns into a value, and `ended` at the end.
     @discardableResult
     func observeMessages<Value: Sendable>(
-        _ delivery: Delivery,
+        _ delivery: CallbackDelivery,
         backlog: StreamBacklog? = nil,
         _ serialize: @escaping @Sendable (URLSessionWebSocketTask.Message) -> Value?,
         _ handler: @escaping @Sendable (Value) -> Void,

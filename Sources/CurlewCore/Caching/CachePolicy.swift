@@ -81,9 +81,10 @@ public enum CacheStatus: Sendable, Hashable, CustomStringConvertible {
 
 /// The caching options of one request that differ from those of its session.
 package struct CacheOverrides: Sendable {
-    /// Examines a response before it is stored. The result is stored in its place; `nil` prevents storing.
+    /// Examines a response before it is stored, in the rest of the total timeout. The result is stored in its place;
+    /// `nil` prevents storing.
     package typealias Review =
-        @Sendable (_ request: TransferRequest, _ head: ResponseHead, _ body: Data) async -> (
+        @Sendable (_ request: TransferRequest, _ head: ResponseHead, _ body: Data, _ budget: TimeoutBudget) async -> (
             head: ResponseHead, body: Data
         )?
 

@@ -62,7 +62,7 @@ package enum CacheRemoval: Sendable, Hashable {
 /// Removals that have failed. The entries may be outdated, so lookups ignore them until the removal succeeds.
 package struct PendingCacheRemovals: Sendable {
     /// The most pending removals. Beyond that they become one removal of everything, which a store may always do.
-    package static let most = 256
+    package static let maximumCount = 256
 
     // A removal that fails again gets a new number. If an earlier attempt succeeds afterwards, its number is outdated
     // and the removal stays pending.
@@ -76,7 +76,7 @@ package struct PendingCacheRemovals: Sendable {
 
     package mutating func add(_ removal: CacheRemoval) {
         last += 1
-        let isFull = numbers[removal] == nil && numbers.count >= Self.most
+        let isFull = numbers[removal] == nil && numbers.count >= Self.maximumCount
         if removal == .everything || isFull || numbers[.everything] != nil {
             numbers = [.everything: last]
         } else {

@@ -44,12 +44,12 @@ public struct EventStreamParser: Sendable {
         _ bytes: UnsafeRawBufferPointer,
         _ body: (ServerSentEvent) -> Void
     ) throws(CurlewError) {
-        var place = Place()
-        while let event = try next(in: bytes, from: &place) { body(event) }
+        var cursor = Cursor()
+        while let event = try next(in: bytes, from: &cursor) { body(event) }
     }
 
     /// The progress of reading a buffer.
-    package struct Place: Sendable {
+    package struct Cursor: Sendable {
         /// The index of the first unread byte.
         package fileprivate(set) var position = 0
         /// The index of the first line feed at or after `position`, or the size of the buffer if there is none.
@@ -60,69 +60,69 @@ public struct EventStreamParser: Sendable {
         package init() {}
     }
 
-    /// Returns the next event that ends in `bytes`, beginning at `place`. Without one, the rest of `bytes` is stored
-    /// until more arrives, and `place` moves to the end. A caller can thus take events one by one from the same buffer.
+    /// Returns the next event that ends in `bytes`, beginning at `cursor`. Without one, the rest of `bytes` is stored
+    /// until more arrives, and `cursor` moves to the end. A caller can thus take events one by one from the same buffer.
     package mutating func next(
         in bytes: UnsafeRawBufferPointer,
-        from place: inout Place
+        from cursor: inout Cursor
     ) throws(CurlewError) -> ServerSentEvent? {
-        guard place.position < bytes.count else { return nil }
+        guard cursor.position < bytes.count else { return nil }
         if skipsLineFeed {
             skipsLineFeed = false
-            if bytes[place.position] == UInt8(ascii: "\n") { place.position += 1 }
+            if bytes[cursor.position] == UInt8(ascii: "\n") { cursor.position += 1 }
         }
-        while let line = nextLine(in: bytes, from: &place) {
+        while let line = nextLine(in: bytes, from: &cursor) {
             let isBlank =
                 if partial.isEmpty {
-                    try take(line, of: bytes)
+                    try process(line, of: bytes)
                 } else {
-                    try takePartial(endingWith: UnsafeRawBufferPointer(rebasing: bytes[line]))
+                    try processPartial(endingWith: UnsafeRawBufferPointer(rebasing: bytes[line]))
                 }
             if isBlank, let event = dispatch(bytes) { return event }
         }
         data.keep(bytes)
-        partial.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[place.position...]))
-        place.position = bytes.count
+        partial.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[cursor.position...]))
+        cursor.position = bytes.count
         try check(partial.count + data.count)
         return nil
     }
 
-    /// Returns the next line that ends in `bytes`, and moves `place` past its end.
-    private mutating func nextLine(in bytes: UnsafeRawBufferPointer, from place: inout Place) -> Range<Int>? {
-        let (start, count) = (place.position, bytes.count)
+    /// Returns the next line that ends in `bytes`, and moves `cursor` past its end.
+    private mutating func nextLine(in bytes: UnsafeRawBufferPointer, from cursor: inout Cursor) -> Range<Int>? {
+        let (start, count) = (cursor.position, bytes.count)
         guard let base = bytes.baseAddress, start < count else { return nil }
         func position(of byte: UInt8, upTo end: Int) -> Int? {
             memchr(base + start, Int32(byte), end - start).map { UnsafeRawPointer($0) - base }
         }
-        if place.lineFeed < start { place.lineFeed = position(of: UInt8(ascii: "\n"), upTo: count) ?? count }
-        if let end = position(of: UInt8(ascii: "\r"), upTo: place.lineFeed) {
-            place.position = end + 1
-            if place.position == count {
+        if cursor.lineFeed < start { cursor.lineFeed = position(of: UInt8(ascii: "\n"), upTo: count) ?? count }
+        if let end = position(of: UInt8(ascii: "\r"), upTo: cursor.lineFeed) {
+            cursor.position = end + 1
+            if cursor.position == count {
                 skipsLineFeed = true
-            } else if bytes[place.position] == UInt8(ascii: "\n") {
-                place.position += 1
+            } else if bytes[cursor.position] == UInt8(ascii: "\n") {
+                cursor.position += 1
             }
             return start..<end
         }
-        guard place.lineFeed < count else { return nil }
-        place.position = place.lineFeed + 1
-        return start..<place.lineFeed
+        guard cursor.lineFeed < count else { return nil }
+        cursor.position = cursor.lineFeed + 1
+        return start..<cursor.lineFeed
     }
 
     /// Processes a line that began in an earlier buffer. Returns whether it is blank.
-    private mutating func takePartial(endingWith end: UnsafeRawBufferPointer) throws(CurlewError) -> Bool {
+    private mutating func processPartial(endingWith end: UnsafeRawBufferPointer) throws(CurlewError) -> Bool {
         partial.append(contentsOf: end)
         let line = exchange(&partial, with: [])
         return try line.withUnsafeBufferPointer { buffer throws(CurlewError) in
             let bytes = UnsafeRawBufferPointer(buffer)
-            let isBlank = try take(0..<bytes.count, of: bytes)
+            let isBlank = try process(0..<bytes.count, of: bytes)
             data.keep(bytes)
             return isBlank
         }
     }
 
     /// Processes a line. Returns whether it is blank.
-    private mutating func take(_ line: Range<Int>, of bytes: UnsafeRawBufferPointer) throws(CurlewError) -> Bool {
+    private mutating func process(_ line: Range<Int>, of bytes: UnsafeRawBufferPointer) throws(CurlewError) -> Bool {
         // Checked with the byte order mark, which also counts while its line is incomplete.
         try check(line.count + data.count)
         var line = line
@@ -132,16 +132,16 @@ public struct EventStreamParser: Sendable {
         }
         if line.isEmpty { return true }
         guard let colon = bytes[line].firstIndex(of: UInt8(ascii: ":")) else {
-            field(.init(rebasing: bytes[line]), value: line.upperBound..<line.upperBound, of: bytes)
+            processField(.init(rebasing: bytes[line]), value: line.upperBound..<line.upperBound, of: bytes)
             return false
         }
         var first = colon + 1
         if first < line.upperBound, bytes[first] == UInt8(ascii: " ") { first += 1 }
-        field(.init(rebasing: bytes[line.lowerBound..<colon]), value: first..<line.upperBound, of: bytes)
+        processField(.init(rebasing: bytes[line.lowerBound..<colon]), value: first..<line.upperBound, of: bytes)
         return false
     }
 
-    private mutating func field(
+    private mutating func processField(
         _ name: UnsafeRawBufferPointer,
         value range: Range<Int>,
         of bytes: UnsafeRawBufferPointer

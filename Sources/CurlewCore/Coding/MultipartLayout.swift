@@ -6,10 +6,9 @@ package import Foundation
 package struct MultipartLayout: Sendable {
     package struct Part: Sendable {
         package var headers: HTTPHeaders
-        /// `nil` if the length is unknown until the part has been read.
-        package var length: Int64?
+        package var length: Int64
 
-        package init(headers: HTTPHeaders, length: Int64?) {
+        package init(headers: HTTPHeaders, length: Int64) {
             self.headers = headers
             self.length = length
         }
@@ -24,7 +23,7 @@ package struct MultipartLayout: Sendable {
     }
 
     package let pieces: [Piece]
-    /// `nil` if the length of a part is unknown or the sum overflows.
+    /// `nil` if the sum overflows.
     package let contentLength: Int64?
 
     /// Throws for a boundary that RFC 2046 does not allow, and for a header that would forge another one.
@@ -65,8 +64,8 @@ package struct MultipartLayout: Sendable {
         return HTTPHeader(name: header.name, value: header.value.replacing("\0", with: "")).isValid
     }
 
-    private static func sum(_ total: Int64?, _ first: Int64?, _ second: Int64) -> Int64? {
-        guard let total, let first else { return nil }
+    private static func sum(_ total: Int64?, _ first: Int64, _ second: Int64) -> Int64? {
+        guard let total else { return nil }
         let (partial, overflows) = total.addingReportingOverflow(first)
         let (whole, overflowsAgain) = partial.addingReportingOverflow(second)
         return overflows || overflowsAgain ? nil : whole

@@ -5,13 +5,13 @@ package struct ResumePlan: Sendable, Hashable {
     /// The offset of the first byte to request.
     package let offset: Int64
     /// The number of bytes already received, at least `offset`.
-    package let have: Int64
+    package let received: Int64
     package let validator: EntityValidator
     package let expectedTotal: Int64?
 
-    package init(offset: Int64, have: Int64? = nil, validator: EntityValidator, expectedTotal: Int64?) {
+    package init(offset: Int64, received: Int64? = nil, validator: EntityValidator, expectedTotal: Int64?) {
         self.offset = offset
-        self.have = have ?? offset
+        self.received = received ?? offset
         self.validator = validator
         self.expectedTotal = expectedTotal
     }
@@ -42,7 +42,7 @@ package struct ResumePlan: Sendable, Hashable {
 
     package func decision(for head: ResponseHead) -> Decision {
         switch head.status {
-        case 200: Self.isEncoded(head.headers) ? .startOver : .wholeFile
+        case 200: head.headers.haveContentCoding ? .startOver : .wholeFile
         case 206: decisionForPart(head.headers)
         case 416: isComplete(by: head.headers) ? .alreadyComplete : .startOver
         default: .errorPage
@@ -51,8 +51,8 @@ package struct ResumePlan: Sendable, Hashable {
 
     private func decisionForPart(_ headers: HTTPHeaders) -> Decision {
         // A `multipart/byteranges` response has no `Content-Range` field and is rejected here, too.
-        guard let content = Self.contentRange(in: headers), let range = content.range, range.lowerBound == offset,
-            !Self.isEncoded(headers), !validator.isContradicted(by: headers),
+        guard let content = headers.contentRange, let range = content.range, range.lowerBound == offset,
+            !headers.haveContentCoding, !validator.isContradicted(by: headers),
             Self.agree(content.length, expectedTotal),
             // A part may end before the end that was requested (RFC 9110, 15.3.7), and with `*` as the length of the
             // whole it does not tell whether it does (14.4). Without another source for the length, the end of a part
@@ -64,53 +64,55 @@ package struct ResumePlan: Sendable, Hashable {
     }
 
     private func isComplete(by headers: HTTPHeaders) -> Bool {
-        guard have > 0, let content = Self.contentRange(in: headers), content.range == nil, content.length == have
+        guard received > 0, let content = headers.contentRange, content.range == nil, content.length == received
         else { return false }
-        return Self.agree(expectedTotal, have) && !validator.isContradicted(by: headers)
+        return Self.agree(expectedTotal, received) && !validator.isContradicted(by: headers)
     }
 
     // MARK: First response
 
     /// Returns the validator with which a download of this response could be continued later; `nil` if it could not.
     package static func validator(of head: ResponseHead, method: HTTPMethod, hasBody: Bool) -> EntityValidator? {
-        guard method == .get, !hasBody, head.status == 200 || head.status == 206, !isEncoded(head.headers),
+        guard method == .get, !hasBody, head.status == 200 || head.status == 206, !head.headers.haveContentCoding,
             !refusesRanges(head.headers)
         else { return nil }
         return EntityValidator(head.headers)
-    }
-
-    /// Whether the body has a content coding, so that its bytes are not those of the file.
-    package static func isEncoded(_ headers: HTTPHeaders) -> Bool {
-        headers.values(for: "Content-Encoding").contains { value in
-            value.split(separator: ",").contains { coding in
-                let coding = coding.trimmingPrefix { $0 == " " || $0 == "\t" }
-                return !ASCII.equalsIgnoringCase(String(coding.prefix { $0 != " " && $0 != "\t" }), "identity")
-            }
-        }
     }
 
     private static func refusesRanges(_ headers: HTTPHeaders) -> Bool {
         headers.value(for: "Accept-Ranges").map { ASCII.equalsIgnoringCase($0, "none") } ?? false
     }
 
-    /// Returns the length of the body that the head of a 206 announces; `nil` for all other responses.
-    package static func lengthOfPart(_ head: ResponseHead) -> Int64? {
-        guard head.status == 206, !isEncoded(head.headers), let range = contentRange(in: head.headers)?.range else {
-            return nil
-        }
-        return range.upperBound - range.lowerBound + 1
-    }
-
-    /// Returns the content range. `nil` if the field is missing, malformed or repeated: several ranges could contradict
-    /// each other.
-    static func contentRange(in headers: HTTPHeaders) -> ContentRange? {
-        let values = headers.values(for: "Content-Range")
-        return values.count == 1 ? ContentRange(values[0]) : nil
-    }
-
     private static func agree(_ length: Int64?, _ other: Int64?) -> Bool {
         guard let length, let other else { return true }
         return length == other
+    }
+}
+
+extension HTTPHeaders {
+    /// The content range. `nil` if the field is missing, malformed or repeated: several ranges could contradict each
+    /// other.
+    var contentRange: ContentRange? {
+        let values = values(for: "Content-Range")
+        return values.count == 1 ? ContentRange(values[0]) : nil
+    }
+
+    /// Whether the body has a content coding, so that its bytes are not those of the file.
+    var haveContentCoding: Bool {
+        values(for: "Content-Encoding").contains { value in
+            value.split(separator: ",").contains { coding in
+                let coding = coding.trimmingPrefix { $0 == " " || $0 == "\t" }
+                return !ASCII.equalsIgnoringCase(String(coding.prefix { $0 != " " && $0 != "\t" }), "identity")
+            }
+        }
+    }
+}
+
+extension ResponseHead {
+    /// The length of the body that the head of a 206 announces; `nil` for all other responses.
+    package var lengthOfPart: Int64? {
+        guard status == 206, !headers.haveContentCoding, let range = headers.contentRange?.range else { return nil }
+        return range.upperBound - range.lowerBound + 1
     }
 }
 
@@ -125,7 +127,7 @@ package enum UnaskedPart: Hashable, Sendable {
 
     /// Reads the portion from the fields of a response.
     package init(_ headers: HTTPHeaders) {
-        if let content = ResumePlan.contentRange(in: headers)?.located {
+        if let content = headers.contentRange?.located {
             self = content.range == 0...(content.length - 1) ? .whole : .part
         } else if headers.contains(name: "Content-Range") || Self.hasManyParts(headers) {
             self = .part

@@ -18,18 +18,18 @@ package struct SegmentPlan: Sendable, Hashable {
         self.segments = segments
     }
 
-    /// Divides a file whose first `have` bytes are the body of the first response.
+    /// Divides a file whose first `probed` bytes are the body of the first response.
     package init(
         validator: EntityValidator,
         total: Int64,
-        have: Int64,
+        probed: Int64,
         count: Int,
         minimum: Int64 = SegmentPlan.minimumSegment
     ) {
         self.validator = validator
         self.total = total
-        segments = have > 0 ? [FileSegment(0..<min(have, total))] : []
-        let rest = total - min(have, total)
+        segments = probed > 0 ? [FileSegment(0..<min(probed, total))] : []
+        let rest = total - min(probed, total)
         guard rest > 0 else { return }
         let parts = max(1, min(Int64(max(1, count)), rest / max(1, minimum)))
         var first = total - rest
@@ -79,8 +79,8 @@ package struct SegmentPlan: Sendable, Hashable {
 
     /// The meaning of the response to the first request.
     package enum ProbeDecision: Hashable, Sendable {
-        /// The server supports ranges. The body is the first `have` bytes of a file of length `total`.
-        case divide(validator: EntityValidator, have: Int64, total: Int64)
+        /// The server supports ranges. The body is the first `probed` bytes of a file of length `total`.
+        case divide(validator: EntityValidator, probed: Int64, total: Int64)
         /// The body is the whole file: continue with a single stream.
         case wholeFile
         /// The server does not support ranges, and the body is useless: request the whole file.
@@ -91,12 +91,12 @@ package struct SegmentPlan: Sendable, Hashable {
 
     package static func decision(forProbe head: ResponseHead) -> ProbeDecision {
         switch head.status {
-        case 200: return ResumePlan.isEncoded(head.headers) ? .startOver : .wholeFile
+        case 200: return head.headers.haveContentCoding ? .startOver : .wholeFile
         case 206:
-            guard let (range, total) = ResumePlan.contentRange(in: head.headers)?.located, range.lowerBound == 0,
+            guard let (range, total) = head.headers.contentRange?.located, range.lowerBound == 0,
                 let validator = ResumePlan.validator(of: head, method: .get, hasBody: false)
             else { return .startOver }
-            return .divide(validator: validator, have: range.upperBound + 1, total: total)
+            return .divide(validator: validator, probed: range.upperBound + 1, total: total)
         // A server may reject the range of an empty file, which has no first byte.
         case 416: return .startOver
         default: return .errorPage
@@ -116,9 +116,9 @@ package struct SegmentPlan: Sendable, Hashable {
     package func decision(for head: ResponseHead, segment index: Int) -> SegmentDecision {
         switch head.status {
         case 206:
-            guard let (range, length) = ResumePlan.contentRange(in: head.headers)?.located, length == total,
+            guard let (range, length) = head.headers.contentRange?.located, length == total,
                 range.lowerBound == segments[index].position, range.upperBound < segments[index].end,
-                !ResumePlan.isEncoded(head.headers), !validator.isContradicted(by: head.headers)
+                !head.headers.haveContentCoding, !validator.isContradicted(by: head.headers)
             else { return .startOver }
             return .write
         case 200, 416: return .startOver

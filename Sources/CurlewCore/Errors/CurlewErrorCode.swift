@@ -124,6 +124,10 @@ extension CurlewError.Code {
     public static let `internal` = Self(rawValue: "internal")
 
     /// Every code that Curlew knows, for tests that must cover every code.
+    ///
+    /// A new code is added above, here, to the suggestions below, to the table at the top of `CurlewError`, and to the
+    /// page Errors of the guide. It means a permanent failure unless a question of `CurlewError`, such as `isTimeout`,
+    /// or a policy's default codes name it.
     package static let allKnown: [Self] = [
         .invalidURL, .invalidHeader, .invalidBody, .requestCreationFailed, .parameterEncodingFailed,
         .multipartEncodingFailed, .bodyUnavailable, .adaptationFailed, .resolveFailed, .connectFailed,

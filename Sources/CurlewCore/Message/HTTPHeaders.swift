@@ -41,10 +41,10 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     }
 
     /// The number of fields up to which searching the list is faster than a dictionary of names.
-    private static let few = 32
+    private static let linearSearchLimit = 32
 
     private mutating func merge(_ headers: some Collection<HTTPHeader>) {
-        guard headers.count > Self.few else {
+        guard headers.count > Self.linearSearchLimit else {
             for header in headers { add(header) }
             return
         }

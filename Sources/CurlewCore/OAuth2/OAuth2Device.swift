@@ -35,21 +35,23 @@ package struct DevicePolling: Sendable {
 
     package init(interval: Duration) { self.interval = max(interval, .zero) }
 
-    /// Whether to ask again after `interval`, which this may extend. False if the refusal is final.
-    package mutating func continues(after refusal: OAuth2Error.Code) -> Bool {
-        switch refusal {
-        case .authorizationPending: return true
-        case .slowDown:
+    /// Whether to ask again after `interval`, which this may extend. `false` if the error is final.
+    package mutating func continues(after error: CurlewError) -> Bool {
+        switch error.oauth2Error?.code {
+        case .authorizationPending?: return true
+        case .slowDown?:
             interval += .seconds(5)
             return true
-        case .serverError, .temporarilyUnavailable:
-            failed()
-            return true
-        default: return false
+        case .serverError?, .temporarilyUnavailable?: break
+        default:
+            // The user may have confirmed the login, so a temporary failure must not end it.
+            let status = error.responseCode ?? 0
+            guard error.isTimeout || error.isConnectivity || status >= 500 || status == 429 else { return false }
         }
+        backOff()
+        return true
     }
 
-    /// Doubles the interval, up to a minute. Called after a timeout, a failed connection or a failure of the server
-    /// (RFC 8628, 3.5).
-    package mutating func failed() { interval = min(max(interval * 2, .seconds(1)), max(interval, .seconds(60))) }
+    /// Doubles the interval, up to a minute (RFC 8628, 3.5).
+    private mutating func backOff() { interval = min(max(interval * 2, .seconds(1)), max(interval, .seconds(60))) }
 }

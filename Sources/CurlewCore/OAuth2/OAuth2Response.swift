@@ -138,17 +138,17 @@ package enum OAuth2Redirect: Equatable {
 
     /// Reads the URL. With an `issuer`, the server must name itself.
     package init(_ url: URL, state: String, issuer: String?) {
-        let query = Query(url)
+        let query = RedirectQuery(url)
         // If one of these occurred twice, two readers of the URL could see different responses (RFC 6749, 3.1).
-        guard ["state", "iss", "error", "code"].allSatisfy(query.isClear) else {
+        guard ["state", "iss", "error", "code"].allSatisfy(query.isUnambiguous) else {
             self = .malformed
             return
         }
-        guard query.has(state, "state") else {
+        guard query.hasValue(state, for: "state") else {
             self = .foreign(parameter: "state")
             return
         }
-        if let issuer, !query.has(issuer, "iss") {
+        if let issuer, !query.hasValue(issuer, for: "iss") {
             self = .foreign(parameter: "iss")
             return
         }
@@ -165,8 +165,8 @@ package enum OAuth2Redirect: Equatable {
     }
 }
 
-/// The parameters of a URL's query, as a form writes them (RFC 6749, appendix B).
-private struct Query {
+/// The parameters in the query of a redirect, as a form writes them (RFC 6749, appendix B).
+private struct RedirectQuery {
     /// A value is `nil` if it cannot be decoded.
     private let items: [(name: String, value: String?)]
 
@@ -185,13 +185,13 @@ private struct Query {
     }
 
     /// Whether the parameter does not occur, or occurs once with a value that can be decoded.
-    func isClear(_ name: String) -> Bool {
+    func isUnambiguous(_ name: String) -> Bool {
         let found = items.filter { $0.name == name }
         return found.isEmpty || found.count == 1 && found[0].value != nil
     }
 
     /// Whether the parameter has this value. Compares bytes: strings that are canonically equivalent are equal.
-    func has(_ value: String, _ name: String) -> Bool { self[name]?.utf8.elementsEqual(value.utf8) == true }
+    func hasValue(_ value: String, for name: String) -> Bool { self[name]?.utf8.elementsEqual(value.utf8) == true }
 
     private static func decoded(_ text: String) -> String? { text.replacing("+", with: " ").removingPercentEncoding }
 }

@@ -16,7 +16,8 @@ public struct OAuth2Token: Sendable, Hashable, Codable {
 
     /// The token that requests carry.
     public var accessToken: String
-    /// The token that is exchanged for another access token; `nil` if the server has issued none.
+    /// The token that is exchanged for another access token; `nil` if the server has issued none. An empty one counts
+    /// as none.
     public var refreshToken: String?
     /// The end of the access token's life; `nil` if the server does not say.
     public var expires: Date?

@@ -37,7 +37,7 @@ extension RedirectPolicy {
     /// (RFC 6797, 8.3).
     package func action(
         for head: ResponseHead,
-        answering origin: RedirectOrigin,
+        answering source: RedirectSource,
         upgrading upgrade: (URL) throws(CurlewError) -> URL = { $0 }
     ) -> RedirectAction {
         guard HTTPStatus(head.status).isRedirect, let location = head.headers.value(for: "Location"),
@@ -46,31 +46,31 @@ extension RedirectPolicy {
 
         func refuse(_ code: CurlewError.Code, _ reason: String) -> RedirectAction {
             .refuse(
-                CurlewError(code, phase: .redirect, reason: reason, url: origin.url, responseCode: head.status))
+                CurlewError(code, phase: .redirect, reason: reason, url: source.url, responseCode: head.status))
         }
         guard Set(head.headers.values(for: "Location")).count == 1 else {
             return refuse(.redirectRefused, "the response has several Location headers that differ")
         }
-        guard origin.hops < limit else {
+        guard source.hops < limit else {
             return refuse(.tooManyRedirects, "more than \(limit) redirects")
         }
-        let reference = origin.opensWebSocket ? RedirectLocation.withHTTPScheme(location) : location
-        guard let resolved = RedirectLocation.resolve(reference, against: origin.url) else {
+        let reference = source.opensWebSocket ? RedirectLocation.withHTTPScheme(location) : location
+        guard let resolved = RedirectLocation.resolve(reference, against: source.url) else {
             return refuse(.redirectRefused, "the redirect leads to no http or https URL")
         }
         let url: URL
         do throws(CurlewError) { url = try upgrade(resolved) } catch { return .refuse(error) }
-        let leavesTLS = origin.url.scheme?.lowercased() == "https" && url.scheme?.lowercased() == "http"
+        let leavesTLS = source.url.scheme?.lowercased() == "https" && url.scheme?.lowercased() == "http"
         guard !leavesTLS || allowsInsecure else {
             return refuse(.redirectRefused, "the redirect leads from https to http")
         }
 
-        let method = Self.method(after: head.status, for: origin.method)
-        let dropsBody = method != origin.method
-        if !dropsBody, origin.hasBody, !origin.isBodyReplayable {
+        let method = Self.method(after: head.status, for: source.method)
+        let dropsBody = method != source.method
+        if !dropsBody, source.hasBody, !source.isBodyReplayable {
             return refuse(.bodyUnavailable, "the redirect needs the body again, which cannot be read twice")
         }
-        let leavesOrigin = !RedirectLocation.isSameOrigin(origin.url, url)
+        let leavesOrigin = !RedirectLocation.isSameOrigin(source.url, url)
         return .follow(Redirect(url: url, method: method, leavesOrigin: leavesOrigin, dropsBody: dropsBody))
     }
 
@@ -94,7 +94,7 @@ extension RedirectPolicy {
 }
 
 /// The properties of a request on which the decision about a redirect depends.
-package struct RedirectOrigin: Sendable {
+package struct RedirectSource: Sendable {
     package var url: URL
     package var method: HTTPMethod
     package var hasBody: Bool

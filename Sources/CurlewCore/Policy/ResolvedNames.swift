@@ -29,7 +29,7 @@ package struct ResolvedNames<Waiter: AnyObject> {
 
     private struct Question {
         let number: Int
-        /// With each waiter, its place in the order of arrival.
+        /// Waiters, numbered by arrival.
         var waiters: [ObjectIdentifier: (place: Int, waiter: Waiter)] = [:]
     }
 

@@ -1,51 +1,3 @@
-/// The parts of a session's resilience that decide whether a request may be sent.
-package struct AdmissionPolicy: Sendable {
-    package var rateLimit: RateLimit?
-    package var concurrency: ConcurrencyLimit?
-    package var breaker: CircuitBreaker?
-    package var waits: Bool
-    package var maximumWaiting: Int
-    /// Whether rates are leased from a fleet.
-    package var isShared: Bool { rateLimit?.parts.contains { $0.fleet != nil } ?? false }
-
-    package init(
-        rateLimit: RateLimit? = nil, concurrency: ConcurrencyLimit? = nil, breaker: CircuitBreaker? = nil,
-        waits: Bool = true, maximumWaiting: Int = 10_000
-    ) {
-        self.rateLimit = rateLimit
-        self.concurrency = concurrency
-        self.breaker = breaker
-        self.waits = waits
-        self.maximumWaiting = max(maximumWaiting, 0)
-    }
-
-    /// Returns the names by which a request shares limits with others. Calls user code.
-    package func keys(of request: TransferRequest, origin: String, takesPlace: Bool) -> AdmissionKeys {
-        AdmissionKeys(
-            rates: rateLimit?.parts.map { $0.scope.name(of: request, origin: origin) } ?? [],
-            quota: rateLimit?.quotaName(of: request, origin: origin),
-            places: takesPlace ? concurrency?.scope.name(of: request, origin: origin) : nil,
-            circuit: breaker?.scope.name(of: request, origin: origin)
-        )
-    }
-}
-
-/// The names by which a request shares limits and circuits with others.
-package struct AdmissionKeys: Sendable, Hashable {
-    /// The name for each part of the rate limit.
-    package var rates: [String] = []
-    package var quota: String?
-    package var places: String?
-    package var circuit: String?
-
-    package init(rates: [String] = [], quota: String? = nil, places: String? = nil, circuit: String? = nil) {
-        self.rates = rates
-        self.quota = quota
-        self.places = places
-        self.circuit = circuit
-    }
-}
-
 /// Decides which requests are sent now, which wait, and which are refused.
 ///
 ///     request ─┬─ the circuit is open ─────────────────────────────────────▶ refused: circuitOpen
@@ -76,7 +28,7 @@ package struct AdmissionState: Sendable {
 
     /// The right to send one request. Give it back with `finish`, exactly once.
     package struct Permit: Sendable, Hashable {
-        package let keys: AdmissionKeys
+        let numbers: AdmissionRecords.Numbers
         /// The generation of the circuit.
         let generation: Int
         /// The time at which the request was admitted.
@@ -117,29 +69,42 @@ package struct AdmissionState: Sendable {
         case waits(Ticket)
     }
 
+    /// The requests with equal keys that wait, the next one first.
+    private struct Lane {
+        let numbers: AdmissionRecords.Numbers
+        var tickets: [Ticket] = []
+    }
+
     private let policy: AdmissionPolicy
-    private var rates: [RateKey: AdmissionRate] = [:]
+    private let leasesRates: Bool
+    private let sharesCircuits: Bool
+    private var records: AdmissionRecords
     /// The leased rates that requests have used since the last call of `leaseOrders`.
     private var used: Set<RateKey> = []
-    private var quotas: [String: ServerQuota] = [:]
-    private var places: [String: ConcurrencyLimiter] = [:]
-    private var circuits: [String: CircuitState] = [:]
-    /// The requests that wait, the next one first. A lane without any is removed.
-    private var lanes: [AdmissionKeys: [Ticket]] = [:]
+    private var shared = SharedCircuits()
+    /// A lane without requests is removed.
+    private var lanes: [AdmissionKeys: Lane] = [:]
     package private(set) var waiting = 0
     private var arrivals = 0
     private var time: Duration = .zero
-    /// The number of keys at which unused ones are removed.
-    private var sweepsAt = AdmissionState.fewKeys
-    private static let fewKeys = 4_096
+    /// When there are this many records, unused ones are removed.
+    private var sweepsAt: Int
+    /// The least value of `sweepsAt`.
+    private let fewNames: Int
 
-    /// A rate: a part of the limit, and the name of the requests that share it.
+    /// A rate: a part of the limit, and the record of the requests that share it.
     package struct RateKey: Hashable, Sendable {
         let part: Int
-        let name: String
+        let number: Int
     }
 
-    package init(_ policy: AdmissionPolicy) { self.policy = policy }
+    package init(_ policy: AdmissionPolicy, fewNames: Int = 4_096) {
+        self.policy = policy
+        (self.fewNames, sweepsAt) = (fewNames, fewNames)
+        leasesRates = policy.leasesRates
+        sharesCircuits = policy.breaker?.fleet != nil
+        records = AdmissionRecords(policy.rateLimit)
+    }
 
     // MARK: Asking
 
@@ -149,17 +114,21 @@ package struct AdmissionState: Sendable {
         _ keys: AdmissionKeys, urgency: Int, deadline: Duration?, at now: Duration
     ) -> (Answer, [(Ticket, Verdict)]) {
         let now = advance(to: now)
-        if let refusal = refusalByCircuit(keys, at: now) { return (.decided(.refused(refusal)), []) }
         sweep(at: now)
-        if waiting == 0, opens(keys, at: now) == now { return (.decided(.admitted(admit(keys, at: now))), []) }
+        let numbers = records.numbers(of: keys)
+        if let refusal = refusalByCircuit(numbers, at: now) { return (.decided(.refused(refusal)), []) }
+        if waiting == 0, records.opens(numbers, at: now) == now {
+            records.use(numbers)
+            return (.decided(.admitted(admit(numbers, at: now))), [])
+        }
         arrivals += 1
         let ticket = Ticket(urgency: urgency, number: arrivals)
-        let ahead = insert(ticket, keys)
+        let ahead = insert(ticket, keys, numbers)
         var others = decide(at: now)
         if let own = others.firstIndex(where: { $0.0 == ticket }) {
             return (.decided(others.remove(at: own).1), others)
         }
-        if let refusal = refusalToWait(keys, behind: ahead, until: deadline, at: now) {
+        if let refusal = refusalToWait(numbers, behind: ahead, until: deadline, at: now) {
             _ = leave(ticket, keys)
             return (.decided(.refused(refusal)), others)
         }
@@ -172,15 +141,9 @@ package struct AdmissionState: Sendable {
 
     /// Removes a request that waits. Returns `false` if there is a verdict on it already.
     package mutating func leave(_ ticket: Ticket, _ keys: AdmissionKeys) -> Bool {
-        guard var lane = lanes.removeValue(forKey: keys) else { return false }
-        let index = Self.index(of: ticket, in: lane)
-        let isThere = index < lane.count && lane[index] == ticket
-        if isThere {
-            lane.remove(at: index)
-            waiting -= 1
-        }
-        if !lane.isEmpty { lanes[keys] = lane }
-        return isThere
+        guard let numbers = remove(ticket, keys) else { return false }
+        records.release(numbers)
+        return true
     }
 
     /// Records the end of an admitted request. `outcome`, `call` and `advice` are `nil` if it says nothing about the
@@ -190,12 +153,14 @@ package struct AdmissionState: Sendable {
         at now: Duration
     ) {
         let now = advance(to: now)
-        let keys = permit.keys
-        if let name = keys.places { places[name]?.giveBack(outcome) }
-        if let name = keys.circuit, let breaker = policy.breaker {
-            circuits[name]?.end(call, of: permit.generation, at: now, breaker)
+        let numbers = permit.numbers
+        if let number = numbers.places { records.list[number].places?.giveBack(outcome) }
+        if let number = numbers.circuit {
+            let opening = records.list[number].circuit?.end(call, of: permit.generation, at: now)
+            if sharesCircuits, let opening { shared.opened(records.list[number].name, until: opening) }
         }
-        if let name = keys.quota, let advice { quotas[name, default: ServerQuota()].learn(advice, at: now) }
+        if let number = numbers.quota, let advice { records.list[number].quota.learn(advice, at: now) }
+        records.release(numbers)
     }
 
     // MARK: Deciding
@@ -209,17 +174,21 @@ package struct AdmissionState: Sendable {
         while true {
             var best: (ticket: Ticket, keys: AdmissionKeys)?
             for (keys, lane) in lanes {
-                if let refusal = refusalByCircuit(keys, at: now) {
-                    for ticket in lane { decided.append((ticket, .refused(refusal))) }
-                    waiting -= lane.count
+                if let refusal = refusalByCircuit(lane.numbers, at: now) {
+                    for ticket in lane.tickets {
+                        decided.append((ticket, .refused(refusal)))
+                        records.release(lane.numbers)
+                    }
+                    waiting -= lane.tickets.count
                     lanes[keys] = nil
-                } else if let first = lane.first, best.map({ first < $0.ticket }) ?? true, opens(keys, at: now) == now {
+                } else if let first = lane.tickets.first, best.map({ first < $0.ticket }) ?? true,
+                    records.opens(lane.numbers, at: now) == now
+                {
                     best = (first, keys)
                 }
             }
-            guard let (ticket, keys) = best else { return decided }
-            _ = leave(ticket, keys)
-            decided.append((ticket, .admitted(admit(keys, at: now))))
+            guard let (ticket, keys) = best, let numbers = remove(ticket, keys) else { return decided }
+            decided.append((ticket, .admitted(admit(numbers, at: now))))
         }
     }
 
@@ -227,60 +196,89 @@ package struct AdmissionState: Sendable {
     /// ordered. `nil` if there is none.
     package func nextTurn(at now: Duration) -> Duration? {
         let now = max(now, time)
-        return lanes.keys.compactMap { keys -> Duration? in
-            guard let opens = opens(keys, at: now) else { return nil }
-            return policy.isShared ? min(opens, orderTurn(keys, at: now) ?? opens) : opens
+        return lanes.values.compactMap { lane -> Duration? in
+            guard let opens = records.opens(lane.numbers, at: now) else { return nil }
+            return leasesRates ? min(opens, orderTurn(lane.numbers, at: now) ?? opens) : opens
         }.min()
     }
 
     /// Whether a retry after `delay` would be refused by the circuit.
     package func circuitIsOpen(_ keys: AdmissionKeys, after delay: Duration, at now: Duration) -> Bool {
-        guard let name = keys.circuit, case .open(let until)? = circuits[name]?.phase else { return false }
+        guard let name = keys.circuit, let number = records.number(of: name),
+            case .open(let until)? = records.list[number].circuit?.phase
+        else { return false }
         return until > max(now, time) + delay
     }
 
-    // MARK: Leases
+    // MARK: Fleets
 
-    /// An order for a lease, and the fleet to ask.
-    package struct LeaseOrder: Sendable {
+    /// Work that a fleet has to do.
+    package enum FleetOrder: Sendable {
+        case lease(AddressedOrder)
+        case circuits([CircuitQuestion], fleet: any CircuitSharing)
+    }
+
+    /// Returns the orders that are due. Call it after each decision and each end of a request; pass each answer to
+    /// `leased` or `answered`.
+    package mutating func fleetOrders(at now: Duration) -> [FleetOrder] {
+        guard leasesRates || sharesCircuits else { return [] }
+        var orders = leaseOrders(at: now).map(FleetOrder.lease)
+        guard let fleet = policy.breaker?.fleet else { return orders }
+        let question = shared.question(refresh: fleet.circuitRefresh, at: advance(to: now))
+        if !question.isEmpty { orders.append(.circuits(question, fleet: fleet)) }
+        return orders
+    }
+
+    /// Records the answer to a question; `nil` if there was none.
+    package mutating func answered(_ answer: [Duration]?, to question: [CircuitQuestion], at now: Duration) {
+        guard let fleet = policy.breaker?.fleet else { return }
+        let now = advance(to: now)
+        let open = shared.answered(answer, to: question, refresh: fleet.circuitRefresh, at: now)
+        for (name, remaining) in open {
+            if let number = records.number(of: name) { records.list[number].circuit?.suspect(for: remaining, at: now) }
+        }
+    }
+
+    /// An order for a lease, with the rate that makes it and the fleet to ask.
+    package struct AddressedOrder: Sendable {
         package let key: RateKey
         package let order: RateLeaseOrder
         package let fleet: any RateLeasing
     }
 
-    /// Returns the orders that are due. Call it after each decision; pass each answer to `leased`.
-    package mutating func leaseOrders(at now: Duration) -> [LeaseOrder] {
-        guard let limit = policy.rateLimit, policy.isShared else { return [] }
+    /// Returns the orders for leases that are due.
+    package mutating func leaseOrders(at now: Duration) -> [AddressedOrder] {
+        guard leasesRates, let parts = policy.rateLimit?.parts else { return [] }
         let now = advance(to: now)
         var demand: [RateKey: Int] = [:]
         for key in exchange(&used, with: []) { demand[key] = 0 }
-        for (keys, lane) in lanes {
-            for (part, name) in keys.rates.enumerated() where limit.parts[part].fleet != nil {
-                demand[RateKey(part: part, name: name), default: 0] += lane.count
+        for lane in lanes.values {
+            for (part, number) in lane.numbers.rates.enumerated() where parts[part].fleet != nil {
+                demand[RateKey(part: part, number: number), default: 0] += lane.tickets.count
             }
         }
         return demand.compactMap { key, waiting in
-            let part = limit.parts[key.part]
-            guard let fleet = part.fleet,
-                case .leased(var rate) = rates[key] ?? AdmissionRate(part),
-                let order = rate.order(key.name, waiting: waiting, at: now)
+            guard let fleet = parts[key.part].fleet, case .leased(var rate) = records.list[key.number].rates[key.part],
+                let order = rate.order(records.list[key.number].name, waiting: waiting, at: now)
             else { return nil }
-            rates[key] = .leased(rate)
-            return LeaseOrder(key: key, order: order, fleet: fleet)
+            records.list[key.number].rates[key.part] = .leased(rate)
+            return AddressedOrder(key: key, order: order, fleet: fleet)
         }
     }
 
     /// Records the answer to an order; `nil` if there was none. Call `decide` afterwards.
-    package mutating func leased(_ lease: RateLease?, for order: LeaseOrder, at now: Duration) {
-        guard case .leased(var rate)? = rates[order.key] else { return }
+    package mutating func leased(_ lease: RateLease?, for addressed: AddressedOrder, at now: Duration) {
+        // The number is still that of the rate, because a rate with an order under way is not idle.
+        let (part, number) = (addressed.key.part, addressed.key.number)
+        guard case .leased(var rate) = records.list[number].rates[part] else { return }
         rate.answered(lease, at: advance(to: now))
-        rates[order.key] = .leased(rate)
+        records.list[number].rates[part] = .leased(rate)
     }
 
     /// Returns the time at which a lease for a lane may be ordered. `nil` if none is needed, or one is ordered already.
-    private func orderTurn(_ keys: AdmissionKeys, at now: Duration) -> Duration? {
-        keys.rates.enumerated().compactMap { part, name -> Duration? in
-            guard case .leased(let rate)? = rates[RateKey(part: part, name: name)] else { return nil }
+    private func orderTurn(_ numbers: AdmissionRecords.Numbers, at now: Duration) -> Duration? {
+        numbers.rates.enumerated().compactMap { part, number -> Duration? in
+            guard case .leased(let rate) = records.list[number].rates[part] else { return nil }
             return rate.asksAt(now)
         }.min()
     }
@@ -290,82 +288,79 @@ package struct AdmissionState: Sendable {
         return time
     }
 
-    private mutating func refusalByCircuit(_ keys: AdmissionKeys, at now: Duration) -> Refusal? {
-        guard let name = keys.circuit, let breaker = policy.breaker, var circuit = circuits[name] else { return nil }
-        defer { circuits[name] = circuit }
-        guard case .refuse(let after) = circuit.check(at: now, breaker) else { return nil }
+    // MARK: Records
+
+    private mutating func refusalByCircuit(_ numbers: AdmissionRecords.Numbers, at now: Duration) -> Refusal? {
+        guard let number = numbers.circuit, case .refuse(let after)? = records.list[number].circuit?.check(at: now)
+        else { return nil }
         return after > .zero ? Refusal(cause: .open, retryAfter: after) : Refusal(cause: .probing, retryAfter: nil)
     }
 
-    /// Returns the time at which the limits permit one more request with these keys: `now` if at once, `nil` if another
-    /// request has to end first.
-    private func opens(_ keys: AdmissionKeys, at now: Duration) -> Duration? {
-        if let name = keys.places, places[name]?.hasPlace == false { return nil }
-        return rateTurn(keys, at: now) { $0.opens(at: now) }
-    }
-
-    /// Returns the latest of the times that `turn` gives for each rate and that the server permits.
-    private func rateTurn(_ keys: AdmissionKeys, at now: Duration, _ turn: (AdmissionRate) -> Duration) -> Duration {
-        var latest = now
-        if let limit = policy.rateLimit {
-            for (part, name) in keys.rates.enumerated() {
-                let rate = rates[RateKey(part: part, name: name)] ?? AdmissionRate(limit.parts[part])
-                latest = max(latest, turn(rate))
-            }
+    /// Takes what a request needs, whose records are in use already.
+    private mutating func admit(_ numbers: AdmissionRecords.Numbers, at now: Duration) -> Permit {
+        for (part, number) in numbers.rates.enumerated() {
+            records.list[number].rates[part].admit(at: now)
+            if case .leased = records.list[number].rates[part] { used.insert(RateKey(part: part, number: number)) }
         }
-        if let name = keys.quota, let quota = quotas[name] { latest = max(latest, quota.opens(at: now)) }
-        return latest
-    }
-
-    private mutating func admit(_ keys: AdmissionKeys, at now: Duration) -> Permit {
-        if let limit = policy.rateLimit {
-            for (part, name) in keys.rates.enumerated() {
-                let key = RateKey(part: part, name: name)
-                rates[key, default: AdmissionRate(limit.parts[part])].admit(at: now)
-                if limit.parts[part].fleet != nil { used.insert(key) }
-            }
-        }
-        if let name = keys.quota { quotas[name]?.admit(at: now) }
-        if let name = keys.places, let limit = policy.concurrency {
-            places[name, default: ConcurrencyLimiter(limit.kind)].take()
+        if let number = numbers.quota { records.list[number].quota.admit(at: now) }
+        if let number = numbers.places {
+            if records.list[number].places == nil { records.list[number].places = policy.newPlaces }
+            records.list[number].places?.take()
         }
         var generation = 0
-        if let name = keys.circuit, let breaker = policy.breaker {
-            generation = circuits[name, default: CircuitState(breaker)].begin(at: now)
+        if let number = numbers.circuit {
+            if records.list[number].circuit == nil { records.list[number].circuit = policy.newCircuit }
+            generation = records.list[number].circuit?.begin(at: now) ?? 0
+            if sharesCircuits { shared.use(records.list[number].name) }
         }
-        return Permit(keys: keys, generation: generation, admitted: now)
+        return Permit(numbers: numbers, generation: generation, admitted: now)
     }
 
     /// Returns the refusal of a request that may not wait, or whose turn is certainly after `deadline`; `nil` if it may
     /// wait.
     private func refusalToWait(
-        _ keys: AdmissionKeys, behind ahead: Int, until deadline: Duration?, at now: Duration
+        _ numbers: AdmissionRecords.Numbers, behind ahead: Int, until deadline: Duration?, at now: Duration
     ) -> Refusal? {
-        let soonest = rateTurn(keys, at: now) { $0.soonest(after: ahead, at: now) }
+        let soonest = records.rateTurn(numbers, at: now) { $0.soonest(after: ahead, at: now) }
         let mayWait = policy.waits && (deadline.map { now < $0 && soonest <= $0 } ?? true)
         if mayWait { return nil }
-        let turn = rateTurn(keys, at: now) { $0.opens(after: ahead, at: now) }
+        let turn = records.rateTurn(numbers, at: now) { $0.opens(after: ahead, at: now) }
         return turn > now ? Refusal(cause: .rate, retryAfter: turn - now) : Refusal(cause: .places, retryAfter: nil)
     }
 
     /// Removes the least important waiting request; of several, the one that arrived last.
     private mutating func shed(at now: Duration) -> (Ticket, Verdict)? {
-        guard let (keys, lane) = lanes.max(by: { ($0.value.last ?? .last) < ($1.value.last ?? .last) }),
-            let last = lane.last, leave(last, keys)
+        let lane = lanes.max { ($0.value.tickets.last ?? .last) < ($1.value.tickets.last ?? .last) }
+        guard let (keys, lane) = lane, let last = lane.tickets.last, leave(last, keys)
         else { return nil }
         return (last, .refused(Refusal(cause: .shed, retryAfter: nil)))
     }
 
     // MARK: Lanes
 
-    /// Adds a ticket to its lane. Returns the number of tickets before it.
-    private mutating func insert(_ ticket: Ticket, _ keys: AdmissionKeys) -> Int {
-        var lane = lanes.removeValue(forKey: keys) ?? []
-        let index = Self.index(of: ticket, in: lane)
-        lane.insert(ticket, at: index)
+    /// Adds a ticket to its lane, and uses its records. Returns the number of tickets before it.
+    private mutating func insert(_ ticket: Ticket, _ keys: AdmissionKeys, _ numbers: AdmissionRecords.Numbers) -> Int {
+        var lane = lanes.removeValue(forKey: keys) ?? Lane(numbers: numbers)
+        let index = Self.index(of: ticket, in: lane.tickets)
+        lane.tickets.insert(ticket, at: index)
         lanes[keys] = lane
         waiting += 1
+        records.use(numbers)
         return index
+    }
+
+    /// Removes a ticket from its lane. Returns the numbers of its records, which are still in use; `nil` if the ticket
+    /// is not there.
+    private mutating func remove(_ ticket: Ticket, _ keys: AdmissionKeys) -> AdmissionRecords.Numbers? {
+        guard var lane = lanes.removeValue(forKey: keys) else { return nil }
+        let index = Self.index(of: ticket, in: lane.tickets)
+        let isThere = index < lane.tickets.count && lane.tickets[index] == ticket
+        if isThere {
+            lane.tickets.remove(at: index)
+            waiting -= 1
+        }
+        if !lane.tickets.isEmpty { lanes[keys] = lane }
+        return isThere ? lane.numbers : nil
     }
 
     /// Returns the index of the first ticket that is not before this one.
@@ -378,39 +373,45 @@ package struct AdmissionState: Sendable {
         return low
     }
 
-    /// Once there are many keys, removes limits and circuits that equal new ones or have not been used for long: keys
-    /// may be hosts that are asked only once.
+    /// Once there are many names, removes the idle ones: names may be hosts that are asked only once.
     private mutating func sweep(at now: Duration) {
-        guard keyCount >= sweepsAt else { return }
-        rates = rates.filter { !$0.value.isIdle(at: now) }
-        quotas = quotas.filter { !$0.value.isIdle(at: now) }
-        // This forgets the latency and the limit that an adaptive limit has learned.
-        places = places.filter { !$0.value.isIdle }
-        circuits = circuits.filter { !$0.value.isIdle(at: now) }
-        sweepsAt = max(Self.fewKeys, 2 * keyCount)
+        guard records.count >= sweepsAt else { return }
+        let removed = records.removeIdle(at: now)
+        used = used.filter { !removed.contains($0.number) }
+        shared.forget { name in records.number(of: name) != nil }
+        sweepsAt = max(fewNames, 2 * records.count)
     }
-
-    private var keyCount: Int { rates.count + quotas.count + places.count + circuits.count }
 
     // MARK: Looking
 
     /// The places in use and allowed, by name.
     package var concurrency: [String: (inFlight: Int, limit: Int)] {
-        places.mapValues { ($0.inFlight, $0.limit) }
+        var found: [String: (inFlight: Int, limit: Int)] = [:]
+        records.forEach { record in
+            if let places = record.places { found[record.name] = (places.inFlight, places.limit) }
+        }
+        return found
     }
 
     /// The circuits, by name.
     package func phases(at now: Duration) -> [String: (phase: CircuitState.Phase, counts: OutcomeWindow.Counts)] {
-        circuits.mapValues { ($0.phase, $0.counts(at: max(now, time))) }
+        let now = max(now, time)
+        var found: [String: (phase: CircuitState.Phase, counts: OutcomeWindow.Counts)] = [:]
+        records.forEach { record in
+            if let circuit = record.circuit { found[record.name] = (circuit.phase, circuit.counts(at: now)) }
+        }
+        return found
     }
 
     /// The time until the rates and the server permit the next request, by name. Omits names that permit one at once.
     package func pauses(at now: Duration) -> [String: Duration] {
         let now = max(now, time)
         var found: [String: Duration] = [:]
-        for (key, rate) in rates { found[key.name] = max(found[key.name] ?? .zero, rate.opens(at: now) - now) }
-        for (name, quota) in quotas { found[name] = max(found[name] ?? .zero, quota.opens(at: now) - now) }
-        return found.filter { $0.value > .zero }
+        records.forEach { record in
+            let opens = record.rates.reduce(record.quota.opens(at: now)) { max($0, $1.opens(at: now)) }
+            if opens > now { found[record.name] = opens - now }
+        }
+        return found
     }
 }
 

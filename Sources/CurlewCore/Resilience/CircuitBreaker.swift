@@ -36,6 +36,8 @@ public struct CircuitBreaker: Sendable {
     /// Decides which outcomes are failures. Called without a lock, on the task of the request.
     public var isFailure: @Sendable (AttemptOutcome) -> Bool
     package let scope: ResilienceScope
+    /// The processes that share the circuits. `nil` if only this session uses them.
+    package private(set) var fleet: (any CircuitSharing)?
 
     /// Creates a breaker. The defaults open it when half of the last 100 outcomes were failures, and at least 20 of
     /// them are known.
@@ -61,6 +63,13 @@ public struct CircuitBreaker: Sendable {
         self.isFailure = isFailure
     }
 
+    /// Returns this breaker, whose circuits the processes of a fleet share.
+    package func shared(byFleet fleet: any CircuitSharing) -> CircuitBreaker {
+        var shared = self
+        shared.fleet = fleet
+        return shared
+    }
+
     /// `minimumCalls`, but no more than the window can hold: otherwise the circuit would never open.
     package var callsNeeded: Int {
         switch window {
@@ -76,7 +85,7 @@ public struct CircuitBreaker: Sendable {
     }
 }
 
-/// A circuit: the state of a breaker for one scope. Times are durations since any fixed start.
+/// A circuit: the state of a breaker for one name. Times are durations since any fixed start.
 ///
 /// Every change of the phase begins a generation. An outcome counts only in the generation in which its request was
 /// sent: one that was sent before the circuit opened says nothing about the server's recovery.
@@ -105,18 +114,36 @@ package struct CircuitState: Sendable, Equatable {
         case refuse(after: Duration)
     }
 
+    /// The numbers of the breaker. Without its closures, whose copies count references in each decision.
+    private struct Rule: Sendable, Equatable {
+        let failureRate: Double
+        let slowRate: Double
+        let callsNeeded: Int
+        let openFor: Duration
+        let probes: Int
+    }
+
+    private let rule: Rule
     package private(set) var phase = Phase.closed
     private var window: OutcomeWindow
     private var generation = 0
     /// The time at which a request was last sent, or ended.
     private var used: Duration = .zero
+    /// The end of the time for which another process's circuit is known to be open. Until then this one may open without
+    /// the minimum of calls.
+    private var suspectedUntil: Duration = .zero
     /// The time after which a circuit that nobody uses is forgotten. By then its outcomes mean nothing.
     private static let memory = Duration.seconds(600)
 
-    package init(_ breaker: CircuitBreaker) { window = OutcomeWindow(breaker.window) }
+    package init(_ breaker: CircuitBreaker) {
+        rule = Rule(
+            failureRate: breaker.failureRate, slowRate: breaker.slowRate, callsNeeded: breaker.callsNeeded,
+            openFor: breaker.openFor, probes: breaker.probes)
+        window = OutcomeWindow(breaker.window)
+    }
 
     /// Whether a request may be sent. Makes an open circuit half-open once its time is over.
-    package mutating func check(at now: Duration, _ breaker: CircuitBreaker) -> Answer {
+    package mutating func check(at now: Duration) -> Answer {
         switch phase {
         case .closed: return .pass
         case .open(let until):
@@ -127,7 +154,7 @@ package struct CircuitState: Sendable, Equatable {
             guard let probing else { return .pass }
             // A probe that takes longer than the circuit stays open, such as a long stream, holds up no other request.
             // Its outcome still counts: otherwise a circuit whose probes are all slow would never close.
-            guard now - probing >= breaker.openFor else { return .refuse(after: .zero) }
+            guard now - probing >= rule.openFor else { return .refuse(after: .zero) }
             phase = .halfOpen(succeeded: succeeded, probing: nil)
             return .pass
         }
@@ -140,32 +167,53 @@ package struct CircuitState: Sendable, Equatable {
         return generation
     }
 
-    /// Records the end of a request; `nil` if it says nothing about the server.
-    package mutating func end(_ call: Call?, of begun: Int, at now: Duration, _ breaker: CircuitBreaker) {
-        guard begun == generation else { return }
+    /// Records the end of a request; `nil` if it says nothing about the server. Returns the end of the opening if the
+    /// circuit has opened and reached the minimum of calls: other processes may hear of it.
+    @discardableResult
+    package mutating func end(_ call: Call?, of begun: Int, at now: Duration) -> Duration? {
+        guard begun == generation else { return nil }
         used = now
         switch phase {
         case .open: break
         case .closed:
-            guard let call else { return }
+            guard let call else { return nil }
             window.add(call, at: now)
             let counts = window.counts(at: now)
-            guard counts.calls >= breaker.callsNeeded else { return }
+            let isEnough = counts.calls >= rule.callsNeeded
+            // Below the minimum a success never opens the circuit, whatever old failures the window still has.
+            guard isEnough || now < suspectedUntil && (call.isFailure || call.isSlow) else { return nil }
             let (calls, failures, slow) = (Double(counts.calls), Double(counts.failures), Double(counts.slow))
-            let isFailing = counts.failures > 0 && failures >= breaker.failureRate * calls
-            let isSlow = counts.slow > 0 && slow >= breaker.slowRate * calls
-            if isFailing || isSlow { enter(.open(until: now + breaker.openFor)) }
+            let isFailing = counts.failures > 0 && failures >= rule.failureRate * calls
+            let isSlow = counts.slow > 0 && slow >= rule.slowRate * calls
+            guard isFailing || isSlow else { return nil }
+            let end = now + rule.openFor
+            enter(.open(until: end))
+            return isEnough ? end : nil
         case .halfOpen(let succeeded, _):
-            // A cancelled probe makes room for another one.
-            guard let call else { return phase = .halfOpen(succeeded: succeeded, probing: nil) }
+            guard let call else {
+                // A cancelled probe makes room for another one.
+                phase = .halfOpen(succeeded: succeeded, probing: nil)
+                return nil
+            }
             if call.isFailure || call.isSlow {
-                enter(.open(until: now + breaker.openFor))
-            } else if succeeded + 1 >= breaker.probes {
+                enter(.open(until: now + rule.openFor))
+            } else if succeeded + 1 >= rule.probes {
                 enter(.closed)
             } else {
                 phase = .halfOpen(succeeded: succeeded + 1, probing: nil)
             }
         }
+        return nil
+    }
+
+    /// Lifts the minimum number of calls, because another process's circuit is open for `remaining`. It does not open
+    /// this circuit: otherwise one process that cannot reach the server would stop all those that can.
+    package mutating func suspect(for remaining: Duration, at now: Duration) {
+        // The circuit may be open or half-open because of the very opening that the answer reports. Its probes decide.
+        guard case .closed = phase else { return }
+        // Bounded by this process's own number: the other one may have a different number, and the clock of the server
+        // between them may have been set back.
+        suspectedUntil = max(suspectedUntil, now + min(remaining, rule.openFor))
     }
 
     private mutating func enter(_ next: Phase) {

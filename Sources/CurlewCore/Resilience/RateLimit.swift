@@ -45,8 +45,10 @@ public struct RateLimit: Sendable {
     /// apply to the server's origin alone, unless the limit has no rate and a larger scope.
     package func quotaName(of request: TransferRequest, origin: String) -> String? {
         guard followsServer else { return nil }
+        // A request's key does not matter here: an announcement holds only for the server that made it.
+        if scope.isOrigin { return origin }
         let name = scope.name(of: request, origin: origin)
-        return parts.isEmpty || name == origin ? name : "\(origin) \(name)"
+        return parts.isEmpty ? name : "\(origin) \(name)"
     }
 
     /// Returns this limit and another one: a request is sent when both permit it. The server's announcements are
@@ -101,7 +103,8 @@ package struct CellRate: Sendable, Equatable {
 /// A rate as an admission sees it: of this session alone, or leased from a fleet.
 package enum AdmissionRate: Sendable {
     case own(CellRate)
-    case leased(LeasedRate)
+    // Indirect, because it is six times as large as the usual case, and each request reads and writes its rates.
+    indirect case leased(LeasedRate)
 
     package init(_ part: RateLimit.Part) {
         self = part.fleet.map { .leased(LeasedRate(part.rate, share: $0.localShare)) } ?? .own(part.rate)
@@ -140,40 +143,6 @@ package enum AdmissionRate: Sendable {
         switch self {
         case .own(let rate): rate.isIdle(at: now)
         case .leased(let rate): rate.isIdle(at: now)
-        }
-    }
-}
-
-/// The requests that share a limit or a circuit breaker.
-///
-///     RateLimit.requests(50, per: .seconds(1), per: .key { $0.headers.value(for: "X-Tenant") ?? "none" })
-public struct ResilienceScope: Sendable {
-    private enum Kind: Sendable {
-        case origin
-        case session
-        case key(@Sendable (TransferRequest) -> String)
-    }
-
-    private let kind: Kind
-
-    /// The requests of the session to one origin: scheme, host and port of the first URL of an attempt. The default.
-    public static let origin = ResilienceScope(kind: .origin)
-    /// All requests of the session.
-    public static let session = ResilienceScope(kind: .session)
-
-    /// The requests of the session for which the closure returns the same text. It is called before each attempt, and
-    /// before each second copy of ``Hedging``, with the adapted request, whose `headers` are without the session's
-    /// fields. It must not block, and return the same text for the same request.
-    public static func key(_ key: @escaping @Sendable (_ request: TransferRequest) -> String) -> ResilienceScope {
-        ResilienceScope(kind: .key(key))
-    }
-
-    /// Returns the name that all requests have that share with this one. `origin` is the name of its origin.
-    package func name(of request: TransferRequest, origin: String) -> String {
-        switch kind {
-        case .origin: origin
-        case .session: "session"
-        case .key(let key): key(request)
         }
     }
 }

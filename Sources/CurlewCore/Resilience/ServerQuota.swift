@@ -9,7 +9,7 @@ package struct ServerAdvice: Sendable, Equatable {
     package var reset: Duration?
 
     /// The longest time for which a server is believed.
-    package static let longest = Duration.seconds(3600)
+    package static let maximumReset = Duration.seconds(3600)
 
     /// Reads the fields. `nil` if they say nothing. `now` is the wall clock, for fields with a date.
     package init?(_ fields: HTTPHeaders, status: Int, now: Date) {
@@ -23,7 +23,7 @@ package struct ServerAdvice: Sendable, Equatable {
         if pause == nil, remaining == nil { return nil }
     }
 
-    private static func bounded(_ time: Duration) -> Duration { min(max(time, .zero), longest) }
+    private static func bounded(_ time: Duration) -> Duration { min(max(time, .zero), maximumReset) }
 
     /// The items of a list, of which a server may send any number. Only the first 32 are read, and 4 KiB.
     private static func items(_ list: String) -> [Substring] {

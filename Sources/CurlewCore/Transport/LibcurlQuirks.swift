@@ -28,6 +28,10 @@ package struct LibcurlQuirks: Sendable, Hashable {
     /// 8.1, curl issue 11439).
     package let closesUnseen: Bool
 
+    /// Whether the internal handles that resolve names over HTTPS copy the switch of the trace but not its callback, so
+    /// that they write to the process's stderr (before 8.4).
+    package let tracesDoHToStderr: Bool
+
     // MARK: Sending
 
     /// Whether libcurl sends a request over a connection on which bytes have already arrived (before 8.0). False before
@@ -98,6 +102,7 @@ package struct LibcurlQuirks: Sendable, Hashable {
         bindsInterfaceWithAddress = libcurl.isAtLeast(8, 9, 0)
         hasCertificateCache = libcurl.isAtLeast(7, 87, 0) && !libcurl.isAtLeast(8, 21, 0)
         closesUnseen = libcurl.isAtLeast(7, 88, 0) && !libcurl.isAtLeast(8, 2, 0)
+        tracesDoHToStderr = !libcurl.isAtLeast(8, 4, 0)
         takesUnaskedBytes = libcurl.isAtLeast(7, 80, 0) && !libcurl.isAtLeast(8, 0, 0)
         failsShortBodies = libcurl.isAtLeast(8, 7, 0)
         sendsTrailersOnce = !libcurl.isAtLeast(8, 7, 0)

@@ -12,8 +12,8 @@ public struct TransferOptions: Sendable {
         var downloadRateLimit: Int?
         var multiplexes: Bool = true
         var trafficClass: TrafficClass = .normal
-        var mayBeResentSilently: Bool?
         var cache: CacheOverrides?
+        var resilience: RequestResilience?
     }
 
     private var shared: CopyOnWrite<Values>
@@ -89,11 +89,10 @@ public struct TransferOptions: Sendable {
         get { values.trafficClass }
         _modify { yield &values.trafficClass }
     }
-    /// Whether libcurl may send the request again on a new connection if a reused one turns out to be dead; `nil` if
-    /// the method and the body decide.
-    package var mayBeResentSilently: Bool? {
-        get { values.mayBeResentSilently }
-        _modify { yield &values.mayBeResentSilently }
+    /// The differences from the session's resilience; `nil` if there are none.
+    package var resilience: RequestResilience? {
+        get { values.resilience }
+        _modify { yield &values.resilience }
     }
     /// The caching options; `nil` follows the rules of HTTP.
     package var cache: CacheOverrides? {

@@ -1,7 +1,7 @@
 package import Foundation
 
-/// The interface between Curlew and the network. WebSockets use `ConnectTransport` beside it; nothing else
-/// bypasses it.
+/// The interface between Curlew and the network. Two protocols refine it: ``PoolingTransport`` tells of connections and
+/// opens them in advance, and `ConnectTransport` opens those of WebSockets. Nothing else bypasses it.
 ///
 /// Decorators, such as a cache, a limit or a recorder, conform to it and wrap another transport; mocks conform to it as
 /// well.
@@ -42,7 +42,7 @@ public struct TransferOutcome: Sendable {
     /// Whether the status is the server's verdict on the session's credentials: 401 means that it has refused them.
     /// False if middleware made or changed that status, or if an adapter or middleware set an `Authorization` field
     /// instead.
-    package var isServersVerdict = true
+    package var judgesCredentials = true
 
     /// Creates an outcome.
     public init(head: ResponseHead, trailers: HTTPHeaders = [:], metrics: TransferMetrics) {
@@ -79,12 +79,49 @@ extension TransferSink {
     public func didSend(bodyBytes: Int64, of expected: Int64?) {}
 }
 
+/// The decision of a sink after a call.
+public enum Disposition: Sendable {
+    /// Continue.
+    case proceed
+    /// Deliver nothing more until `TransferControl.resumeReceiving()`.
+    case pause
+    /// End the exchange with this error.
+    case abort(CurlewError)
+}
+
+/// Controls a running exchange on behalf of its sink's owner. A call returns at once: it enqueues a command,
+/// or acts if it is made within `willStart`.
+public protocol TransferControl: AnyObject, Sendable {
+    /// Ends the pause that the sink's `.pause` began.
+    func resumeReceiving()
+    /// Pauses both directions, independently of the sink's pauses (`Request.suspend()`).
+    func suspend()
+    /// Ends the pause that `suspend` began.
+    func resume()
+    /// Ends the exchange with `error`. May be called more than once, on several threads: the first call counts.
+    func cancel(with error: CurlewError)
+}
+
 /// A sink that can keep the body's data without copying it, if the sender has it as a value, such as a stored body.
 package protocol KeepingSink: TransferSink {
     /// Whether the sink keeps the next bytes. Otherwise they are delivered in small pieces, at the sink's speed.
     var keepsData: Bool { get }
     /// Receives bytes as `didReceive(body:)` does, but they may be kept.
     func didReceive(data: Data) -> Disposition
+}
+
+/// The control of a transport that works in turns. One turn handles everything that its connections have received.
+///
+/// A sink need not wake its reader for every piece of a body, because all pieces of one turn are available at its end.
+/// The sink registers for the end of the turn through its control, so that decorators in between need not forward it.
+package protocol TurnControl: TransferControl {
+    /// Notifies `observer` once, at the end of the current turn. Call it only within `didReceive(body:)`.
+    func atEndOfTurn(tell observer: any TurnObserver)
+}
+
+/// Notified at the end of a turn, on the thread that has the turn. It must not block.
+package protocol TurnObserver: AnyObject, Sendable {
+    func turnEnded()
 }
 
 /// A response whose delivery is undecided: a redirect, a challenge that can be answered, or the response to the
@@ -125,41 +162,4 @@ package struct ProvisionalResponse: Sendable {
         return CurlewError(
             .limitExceeded, phase: phase, reason: "the body of \(name) is larger than \(Self.limit) bytes")
     }
-}
-
-/// The decision of a sink after a call.
-public enum Disposition: Sendable {
-    /// Continue.
-    case proceed
-    /// Deliver nothing more until `TransferControl.resumeReceiving()`.
-    case pause
-    /// End the exchange with this error.
-    case abort(CurlewError)
-}
-
-/// Controls a running exchange on behalf of its sink's owner. A call returns at once: it enqueues a command,
-/// or acts if it is made within `willStart`.
-public protocol TransferControl: AnyObject, Sendable {
-    /// Ends the pause that the sink's `.pause` began.
-    func resumeReceiving()
-    /// Pauses both directions, independently of the sink's pauses (`Request.suspend()`).
-    func suspend()
-    /// Ends the pause that `suspend` began.
-    func resume()
-    /// Ends the exchange with `error`. May be called more than once, on several threads: the first call counts.
-    func cancel(with error: CurlewError)
-}
-
-/// The control of a transport that works in turns. One turn handles everything that its connections have received.
-///
-/// A sink need not wake its reader for every piece of a body, because all pieces of one turn are available at its end.
-/// The sink registers for the end of the turn through its control, so that decorators in between need not forward it.
-package protocol TurnControl: TransferControl {
-    /// Notifies `observer` once, at the end of the current turn. Call it only within `didReceive(body:)`.
-    func atEndOfTurn(tell observer: any TurnObserver)
-}
-
-/// Notified at the end of a turn, on the thread that has the turn. It must not block.
-package protocol TurnObserver: AnyObject, Sendable {
-    func turnEnded()
 }

@@ -112,64 +112,6 @@ public enum AddressPolicy: Sendable, Hashable {
     case publicOnlyBehind(proxies: [URL])
 }
 
-/// The settings of name resolution.
-public struct DNSConfiguration: Sendable, Hashable {
-    /// Maps `host` or `host:port` to addresses, which are used instead of a resolver.
-    public var overrides: [String: [String]] = [:]
-    /// Finds the addresses of hosts instead of libcurl, for instance in Consul, etcd or Kubernetes.
-    ///
-    /// ```swift
-    /// let session = Session(configuration: SessionConfiguration {
-    ///     $0.dns.resolver = { host, port in
-    ///         DNSAnswer(addresses: try await registry.addresses(of: host), timeToLive: .seconds(10))
-    ///     }
-    /// })
-    /// ```
-    ///
-    /// It gets the URL's host, in ASCII and lower case without a final dot, and the port. It is called once for all
-    /// requests that wait for the same host and port, and again when the answer has expired. Its time counts towards
-    /// the connect and total timeouts. It is cancelled when no request waits for it any longer. If it throws, or
-    /// returns no usable address, the waiting requests fail with `.resolveFailed`; failures are not cached.
-    ///
-    /// It is not called for IP addresses, `localhost` and the names below it, hosts in `overrides` or `tls.connectTo`,
-    /// a Unix socket, and proxies that resolve names themselves. `addressPolicy` and `ipVersion` apply to the addresses
-    /// that it returns. A new answer concerns new connections: open ones are reused by the name of their host, whatever
-    /// their address.
-    public var resolver: (@Sendable (_ host: String, _ port: Int) async throws -> DNSAnswer)? {
-        get { ownResolver?.resolve }
-        set { ownResolver = newValue.map(DNSResolver.init) }
-    }
-    package private(set) var ownResolver: DNSResolver?
-    /// The URL of a DNS-over-HTTPS server.
-    ///
-    /// libcurl connects to it directly, without the configured `proxy`, and always verifies its certificate: chain and
-    /// name, against the trusted roots and the revocation list. If certificates are not verified at all, the system's
-    /// roots are used. Server trust evaluators, pins, the client identity and the address policy do not apply to it. If
-    /// the server fails verification, requests fail with `.resolveFailed`.
-    public var dohURL: URL?
-    /// The addresses of the name servers. They require a libcurl built with c-ares.
-    public var servers: [String] = []
-    /// The time for which libcurl caches a resolved name. `resolver` determines the time of its answers itself.
-    public var cacheLifetime: Duration = .seconds(60)
-    /// The IP versions to use.
-    public var ipVersion: IPVersion = .any
-    /// The time that IPv6 has before IPv4 is tried too; `nil` is libcurl's 200 ms.
-    public var happyEyeballsDelay: Duration?
-
-    /// The IP versions to use.
-    public enum IPVersion: Sendable, Hashable {
-        /// Both; the first to connect is used.
-        case any
-        /// IPv4 only.
-        case v4
-        /// IPv6 only.
-        case v6
-    }
-
-    /// Creates a configuration.
-    public init(overrides: [String: [String]] = [:]) { self.overrides = overrides }
-}
-
 /// The settings of TCP keep-alive, which detects that the peer of a silent connection has vanished.
 ///
 /// After `idle` without a byte, the system sends a probe every `interval`. After `probes` unanswered probes it ends the

@@ -189,6 +189,9 @@ package struct WebSocketStateMachine: Sendable {
 
     /// Nobody holds the WebSocket, so nobody would learn of the peer's answer, and it is not awaited. Queued frames and
     /// the close frame are sent if the peer takes them within `dropTimeout`.
+    ///
+    /// The code is 1000, as if a reader had left its loop: the optimizer decides whether the end of a loop releases the
+    /// reader or the last handle first.
     package mutating func dropped(at now: Instant) -> Action {
         let soon = now + min(clocks.closeTimeout, Clocks.dropTimeout)
         switch state {

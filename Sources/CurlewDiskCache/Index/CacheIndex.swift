@@ -49,11 +49,6 @@ final class CacheIndex {
 
     // MARK: Looking up
 
-    /// Runs lookups, in one transaction if there are several.
-    func reading<R>(isTransaction: Bool, _ lookups: () throws(DatabaseFault) -> R) throws(DatabaseFault) -> R {
-        isTransaction ? try database.transaction("BEGIN", lookups) : try lookups()
-    }
-
     /// The rows of a key, checked against their checksums.
     func rows(of key: CacheKey) throws(DatabaseFault) -> [FoundRow] {
         var found: [FoundRow] = []

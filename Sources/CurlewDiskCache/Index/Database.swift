@@ -37,6 +37,20 @@ final class Database {
         return moved != 0
     }
 
+    /// The version of the file, read without a lock. Within a transaction of this connection, it is the version that
+    /// the transaction reads. `nil` if the file cannot be read, or is in WAL mode, whose changes do not count.
+    var version: IndexVersion? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
+            let read = file.pointee.pMethods?.pointee.xRead
+        else { return nil }
+        var version = IndexVersion()
+        let code = withUnsafeMutableBytes(of: &version) { bytes in
+            read(file, bytes.baseAddress, Int32(bytes.count), IndexVersion.offset)
+        }
+        return code == SQLITE_OK && version.usesJournal ? version : nil
+    }
+
     /// Runs statements without caching them.
     func execute(_ text: String) throws(DatabaseFault) {
         let code = sqlite3_exec(handle, text, nil, nil, nil)
@@ -136,6 +150,20 @@ final class Database {
             return Data(bytes: bytes, count: Int(sqlite3_column_bytes(statement, column)))
         }
     }
+}
+
+/// The bytes of an SQLite file's header from 16 to 32: the format and the change counter. Each transaction that changes
+/// the file increments the counter, except in WAL mode (https://sqlite.org/fileformat2.html#file_change_counter).
+struct IndexVersion: Equatable {
+    static let offset: Int64 = 16
+
+    // The size of a page, the versions of the format for writing and for reading, and constants.
+    private var format: UInt64 = 0
+    // The change counter and the number of pages.
+    private var changes: UInt64 = 0
+
+    /// Whether both versions of the format are 1. WAL mode has 2.
+    var usesJournal: Bool { format.bigEndian >> 32 & 0xFFFF == 0x0101 }
 }
 
 /// An error of SQLite.

@@ -2,8 +2,8 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Looks up keys on a separate lane. Lookups that wait together run in one turn and one transaction, because changing
-/// threads and locking the index cost more than the lookup.
+/// Looks up keys, on a separate lane unless their rows are known. Lookups that wait together run in one turn and one
+/// transaction, because changing threads and locking the index cost more than the lookup.
 final class LookupLane: Sendable {
     private typealias Found = Result<[OpenedRow], DatabaseFault>
 
@@ -14,16 +14,19 @@ final class LookupLane: Sendable {
 
     let index: IndexLane
     private let folder: CacheFolder
+    private let known: KnownRows
     private let waiting = Lock<[Lookup]>([])
 
     init(_ name: String, _ folder: CacheFolder, _ counts: FaultCounts, lockPatience: Duration) {
         index = IndexLane(name, folder, counts, lockPatience: lockPatience)
         self.folder = folder
+        known = KnownRows(folder)
     }
 
-    /// The rows of a key, read after this call began.
+    /// The rows of a key, as they are in the index at some moment after this call began.
     func rows(of key: CacheKey) async -> Result<[OpenedRow], DatabaseFault> {
-        await withCheckedContinuation { answer in
+        if let rows = known.rows(of: key) { return .success(rows) }
+        return await withCheckedContinuation { answer in
             let isFirst = waiting.withLock { waiting in
                 waiting.append(Lookup(key: key, answer: answer))
                 return waiting.count == 1
@@ -35,18 +38,18 @@ final class LookupLane: Sendable {
     /// Answers all waiting lookups. Runs on the lane.
     private func answerAll() {
         let lookups = waiting.withLock { waiting in exchange(&waiting, with: []) }
-        let folder = folder
-        let found = index.runInTurn { (index) throws(DatabaseFault) -> [[OpenedRow]] in
-            try index.reading(isTransaction: lookups.count > 1) { () throws(DatabaseFault) in
-                var found: [[OpenedRow]] = []
+        let found = index.runInTurn { (index) throws(DatabaseFault) -> [(key: CacheKey, rows: [OpenedRow])] in
+            try index.database.transaction("BEGIN") { () throws(DatabaseFault) in
+                var found: [(key: CacheKey, rows: [OpenedRow])] = []
                 for lookup in lookups {
                     let rows = try index.rows(of: lookup.key)
-                    found.append(rows.map { OpenedRow($0, folder, isAlone: rows.count == 1) })
+                    found.append((lookup.key, rows.map { OpenedRow($0, folder, isAlone: rows.count == 1) }))
                 }
+                known.store(found, readFrom: index.database)
                 return found
             }
         }
-        for (number, lookup) in lookups.enumerated() { lookup.answer.resume(returning: found.map { $0[number] }) }
+        for (number, lookup) in lookups.enumerated() { lookup.answer.resume(returning: found.map { $0[number].rows }) }
     }
 }
 
@@ -67,6 +70,17 @@ struct OpenedRow: Sendable {
                 try StoredFile(folder.body(row.id), size: row.size, isOpen: isAlone)
             }
         }
+    }
+
+    /// Whether the row is intact and contains its body.
+    var isInline: Bool { found.row?.isFile == false }
+
+    /// The approximate memory that the row takes: encoded, decoded and its body.
+    var size: Int {
+        guard let row = found.row else { return 0 }
+        // Each field is two strings, which take memory of their own however short they are.
+        let fields = row.entry.response.head.headers.count + row.entry.varyingFields.count
+        return 2 * row.encoded.count + 128 * fields + row.bytes.count
     }
 
     /// The fault that makes the row unusable: a checksum does not match, or the file is missing or cannot be opened.

@@ -231,4 +231,21 @@ enum RedisScripts {
         end
         return {granted, wait, retry}
         """
+
+    /// Publishes openings of circuits, and returns for each key the milliseconds for which the circuit is open in any
+    /// process: zero if in none. Of several openings the key has the one that lasts longest.
+    ///
+    /// KEYS: circuits. ARGV: for each key the milliseconds of the opening to publish, zero if there is none.
+    static let circuits = """
+        local answer = {}
+        for i, key in ipairs(KEYS) do
+            local left = math.max(0, redis.call('PTTL', key))
+            if tonumber(ARGV[i]) > left then
+                redis.call('SET', key, '', 'PX', ARGV[i])
+                left = tonumber(ARGV[i])
+            end
+            answer[i] = left
+        end
+        return answer
+        """
 }

@@ -4,9 +4,12 @@ enum StandardRoutes {
         var pattern: String
         /// The accepted methods; `nil` accepts all.
         var methods: Set<String>?
-        var handler: Router.Handler
+        var handler: @Sendable (TestServer.Request) throws -> TestServer.Response
 
-        init(_ pattern: String, _ methods: Set<String>? = ["GET"], _ handler: @escaping Router.Handler) {
+        init(
+            _ pattern: String, _ methods: Set<String>? = ["GET"],
+            _ handler: @escaping @Sendable (TestServer.Request) throws -> TestServer.Response
+        ) {
             self.pattern = pattern
             self.methods = methods
             self.handler = { request in

@@ -139,6 +139,9 @@ final class Connection {
         case .answer:
             answer()
             return nil
+        case .respond(let pending):
+            respond(with: pending)
+            return nil
         case .send(let bytes):
             output = bytes
             outputStart = 0
@@ -193,10 +196,26 @@ final class Connection {
 
     private func answer() {
         guard let request else { return close() }
-        let response = chosen ?? server.router.respond(to: request)
+        switch chosen.map(Router.Answer.response) ?? server.router.respond(to: request) {
+        case .response(let response):
+            // An echoed request is recorded when its body ends.
+            if !response.echoes(request) || request.isBodyComplete { server.recorder.add(request) }
+            begin(response, to: request)
+        case .call(let call):
+            // Recorded before the route is called, so that a test can wait for the request and then let the route go on.
+            server.recorder.add(request)
+            let pending = PendingResponse(call)
+            append([.waitFor(pending.isMade), .respond(pending)])
+        }
+    }
+
+    private func respond(with pending: PendingResponse) {
+        guard let request, let response = pending.response else { return close() }
+        begin(response, to: request)
+    }
+
+    private func begin(_ response: TestServer.Response, to request: TestServer.Request) {
         let plan = ResponseSteps(response: response, request: request)
-        // An echoed request is recorded when its body ends.
-        if !plan.echoes || request.isBodyComplete { server.recorder.add(request) }
         isBodyChunked = plan.isChunked
         trailers = response.trailers
         bodyCursor = BodyCursor(response.body, isChunked: plan.isChunked)

@@ -89,6 +89,7 @@ final class HTTP2Exchange {
         switch step {
         case .readBody(let limit): return readBody(upTo: limit, now, &machine)
         case .answer: answer()
+        case .respond(let pending): if let response = pending.response { begin(response) }
         case .sendHead(let status, let headers, let isLast): sendHead(status, headers, isLast: isLast, &machine)
         case .sendBody(let limit): return sendBody(upTo: limit, now, &machine)
         case .echoBody: return echoBody(now, &machine)
@@ -121,10 +122,21 @@ final class HTTP2Exchange {
     }
 
     private func answer() {
-        let response = chosen ?? server.router.respond(to: request)
+        switch chosen.map(Router.Answer.response) ?? server.router.respond(to: request) {
+        case .response(let response):
+            // An echoed request is recorded when its body ends.
+            if !response.echoes(request) || request.isBodyComplete { server.recorder.add(request) }
+            begin(response)
+        case .call(let call):
+            // Recorded before the route is called, so that a test can wait for the request and then let the route go on.
+            server.recorder.add(request)
+            let pending = PendingResponse(call)
+            steps += [.waitFor(pending.isMade), .respond(pending)]
+        }
+    }
+
+    private func begin(_ response: TestServer.Response) {
         let plan = HTTP2ResponseSteps(response: response, request: request)
-        // An echoed request is recorded when its body ends.
-        if !plan.echoes || request.isBodyComplete { server.recorder.add(request) }
         body = BodyCursor(response.body, isChunked: false)
         isRaw = response.framing == .raw
         trailers = response.trailers

@@ -7,6 +7,8 @@ enum HTTP2Step {
     case readBody(upTo: Int64?)
     /// Choose the response: a scripted one, or the route's.
     case answer
+    /// Send the response that an asynchronous route has made.
+    case respond(PendingResponse)
     case sendHead(status: Int, HTTPHeaders, isLast: Bool)
     /// Send the body up to this offset, or to its end.
     case sendBody(upTo: Int64?)

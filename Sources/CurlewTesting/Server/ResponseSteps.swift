@@ -9,6 +9,8 @@ enum Step {
     case readBody(upTo: Int64?)
     /// Choose the response: a scripted one, or the route's.
     case answer
+    /// Send the response that an asynchronous route has made.
+    case respond(PendingResponse)
     case send([UInt8])
     /// Continue an unfinished `send`.
     case flush

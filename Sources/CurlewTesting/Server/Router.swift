@@ -3,7 +3,18 @@ internal import Foundation
 
 /// The routes by path, and the scripts, which take precedence.
 final class Router: Sendable {
-    typealias Handler = @Sendable (TestServer.Request) throws -> TestServer.Response
+    enum Handler: Sendable {
+        /// Called on the server's thread.
+        case immediate(@Sendable (TestServer.Request) throws -> TestServer.Response)
+        /// Called in a task.
+        case asynchronous(@Sendable (TestServer.Request) async throws -> TestServer.Response)
+    }
+
+    enum Answer {
+        case response(TestServer.Response)
+        /// The route is asynchronous, and called by creating a `PendingResponse`.
+        case call(@Sendable () async -> TestServer.Response)
+    }
 
     struct Route: Sendable {
         var pattern: PathPattern
@@ -79,19 +90,30 @@ final class Router: Sendable {
 
     func expectation(for request: TestServer.Request) -> TestServer.Expectation? { match(request)?.0.expectation }
 
-    func respond(to request: TestServer.Request) -> TestServer.Response {
+    func respond(to request: TestServer.Request) -> Answer {
         guard let (route, parameters) = match(request) else {
             let isKnown = state.withLock { $0.routes }.contains { $0.pattern.match(request.rawPath) != nil }
-            return isKnown
-                ? .text("\(request.method) is not answered at \(request.path)\n", status: 405)
-                : .text("nothing at \(request.path)\n", status: 404)
+            return .response(
+                isKnown
+                    ? .text("\(request.method) is not answered at \(request.path)\n", status: 405)
+                    : .text("nothing at \(request.path)\n", status: 404))
         }
-        var request = request
-        request.parameters = parameters
-        do {
-            return try route.handler(request)
-        } catch {
-            return .text("\(error)\n", status: 500)
+        let called = request.with(parameters)
+        switch route.handler {
+        case .immediate(let handler):
+            do {
+                return .response(try handler(called))
+            } catch {
+                return .response(.failure(error))
+            }
+        case .asynchronous(let handler):
+            return .call {
+                do {
+                    return try await handler(called)
+                } catch {
+                    return .failure(error)
+                }
+            }
         }
     }
 
@@ -106,6 +128,48 @@ final class Router: Sendable {
         }
         return nil
     }
+}
+
+/// The response that an asynchronous route is making in a task.
+///
+/// The steps of an exchange wait for `isMade`, and then send `response`. They are the only owner of this object: when they
+/// are dropped, because the client has left, has reset its stream, or the server has stopped, the task is cancelled.
+final class PendingResponse: Sendable {
+    /// Opens when the response has been made.
+    let isMade: Gate
+    private let made: Lock<TestServer.Response?>
+    private let task: Task<Void, Never>
+
+    /// Calls the route.
+    init(_ call: @escaping @Sendable () async -> TestServer.Response) {
+        // The task must not hold this object, whose end cancels it.
+        let (isMade, made) = (Gate(), Lock<TestServer.Response?>(nil))
+        self.isMade = isMade
+        self.made = made
+        task = Task {
+            let response = await call()
+            made.withLock { $0 = response }
+            isMade.open()
+        }
+    }
+
+    deinit { task.cancel() }
+
+    /// The response; `nil` until it has been made.
+    var response: TestServer.Response? { made.withLock { $0 } }
+}
+
+extension TestServer.Request {
+    fileprivate func with(_ parameters: [String: String]) -> Self {
+        var request = self
+        request.parameters = parameters
+        return request
+    }
+}
+
+extension TestServer.Response {
+    /// The response if a route throws.
+    fileprivate static func failure(_ error: any Error) -> Self { .text("\(error)\n", status: 500) }
 }
 
 /// A pattern such as `/status/{code}`: literal segments, placeholders, and a final `*` that matches any rest.

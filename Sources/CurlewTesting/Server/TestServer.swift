@@ -19,7 +19,8 @@ internal import Glibc
 /// responses that are used once each, with faults at any point of the exchange.
 ///
 /// - One thread serves all connections. Closures run on it: a closure that blocks delays every connection. Express
-///   delays in the response (`delayed(by:)`, `throttled(to:)`, `stalling(until:at:)`).
+///   delays in the response (`delayed(by:)`, `throttled(to:)`, `stalling(until:at:)`), or await in a route, which then
+///   runs in a task.
 /// - The system chooses the port. Servers share no state, so tests may run in parallel.
 /// - `stop()`, or releasing the last reference, ends the thread and closes every connection at once.
 public final class TestServer: Sendable {
@@ -168,7 +169,33 @@ extension TestServer {
     ) {
         let names = methods.map { Set($0.map(\.rawValue)) }
         core.router.add(
-            Router.Route(pattern: PathPattern(pattern), methods: names, expectation: expectation, handler: handler)
+            Router.Route(
+                pattern: PathPattern(pattern), methods: names, expectation: expectation, handler: .immediate(handler))
+        )
+    }
+
+    /// Answers requests whose path matches `pattern` with an asynchronous closure, such as one that waits for a signal of
+    /// the test, or asks another server.
+    ///
+    ///     server.route("/orders/{id}") { request in
+    ///         try await paid.wait()
+    ///         return .text("paid")
+    ///     }
+    ///
+    /// Each call runs in its own task, and delays no other connection and no other stream of an HTTP/2 connection. The
+    /// request is in `requests` before the closure is called. The task is cancelled when the client leaves or cancels the
+    /// request, and when the server stops; `stop()` does not wait for its end.
+    public func route(
+        _ pattern: String,
+        methods: [HTTPMethod]? = nil,
+        expectation: Expectation? = nil,
+        _ handler: @escaping @Sendable (Request) async throws -> Response
+    ) {
+        let names = methods.map { Set($0.map(\.rawValue)) }
+        core.router.add(
+            Router.Route(
+                pattern: PathPattern(pattern), methods: names, expectation: expectation,
+                handler: .asynchronous(handler))
         )
     }
 
@@ -266,7 +293,7 @@ extension TestServer {
                     pattern: PathPattern(route.pattern),
                     methods: route.methods,
                     expectation: nil,
-                    handler: route.handler
+                    handler: .immediate(route.handler)
                 )
             )
         }

@@ -11,7 +11,7 @@ enum Option: String, CaseIterable, Sendable {
     case httpVersion, resolve, unixSocket, ipv4, ipv6, https, defaultScheme, pathAsIs
     case verify, ssl, ciphers, cert, certKey, certKeyPass, pin
     case subprotocol, binary, ping, linger
-    case repetitions, concurrency
+    case repetitions, duration, concurrency, summary
     case ignoreStdin, debug, help, version
 }
 

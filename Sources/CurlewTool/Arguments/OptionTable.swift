@@ -310,9 +310,21 @@ extension OptionTable {
             example: "curlew --repeat 1000 --concurrency 10 --rate 50/s localhost:8080"
         ),
         OptionSpec(
+            .duration, "duration", value: .text("TIME"), group: .repetition,
+            help: "Send the request again and again for this time: seconds, or 500ms, 2m. With --repeat, until one of "
+                + "both is reached. Requests that are under way at the end are cut off, and not counted.",
+            example: "curlew --duration 30s --concurrency 10 localhost:8080"
+        ),
+        OptionSpec(
             .concurrency, "concurrency", value: .text("C"), group: .repetition,
-            help: "With --repeat, send C requests at the same time; the default is 1. With --download, download C "
-                + "URLs at the same time; the default is 8."
+            help: "With --repeat or --duration, send C requests at the same time; the default is 1. With --download, "
+                + "download C URLs at the same time; the default is 8."
+        ),
+        OptionSpec(
+            .summary, "summary", value: .choice("FORMAT", SummaryFormat.allCases.map(\.rawValue)), group: .repetition,
+            help: "With --repeat or --duration, the form of the summary. json is for programs: times are in seconds, "
+                + "and the histogram has all its rows.",
+            example: "curlew --repeat 1000 --summary json localhost:8080 | jq .latency.p99"
         ),
     ]
 

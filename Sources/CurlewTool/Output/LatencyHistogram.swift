@@ -13,6 +13,8 @@ struct LatencyHistogram: Equatable, Sendable {
     /// The number of durations in each bucket, up to that of the maximum.
     private var counts: [Int] = []
 
+    /// The largest possible number of buckets.
+    static let mostBuckets = 7_296
     /// The exponent of the number of buckets for each power of two.
     private static let precision = 7
 

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The results of a repeated run (`--repeat`), counted while they arrive.
+/// The results of a repeated run (`--repeat`, `--duration`), counted while they arrive.
 struct RepeatSummary: Equatable, Sendable {
     /// The result of one request.
     enum Result: Equatable, Sendable {
@@ -10,8 +10,10 @@ struct RepeatSummary: Equatable, Sendable {
         case failed(code: String)
     }
 
-    /// The number of requests that the run was to send.
-    let planned: Int
+    /// The number of requests that the run was to send. `nil` if only the time limits it.
+    let planned: Int?
+    /// The number of requests that were under way when the run ended. They have no result.
+    private(set) var cutOff = 0
     private(set) var latencies = LatencyHistogram()
     private(set) var bytes: Int64 = 0
     /// The number of responses with each status.
@@ -20,10 +22,12 @@ struct RepeatSummary: Equatable, Sendable {
     private(set) var failures: [String: Int] = [:]
     private(set) var redirectsElsewhere = 0
 
-    init(planned: Int) { self.planned = planned }
+    init(planned: Int?) { self.planned = planned }
 
     /// The number of results.
     var count: Int { latencies.count + failures.values.reduce(0, +) }
+
+    mutating func recordCutOff() { cutOff += 1 }
 
     mutating func record(_ result: Result) {
         switch result {
@@ -59,8 +63,8 @@ struct RepeatReport: Sendable {
         var rows = [
             (
                 name: "Requests",
-                value: summary.count < summary.planned
-                    ? "\(summary.count) of \(summary.planned)" : String(summary.count)
+                value: summary.planned.flatMap { summary.count < $0 ? "\(summary.count) of \($0)" : nil }
+                    ?? String(summary.count)
             ),
             ("Duration", Amount.time(seconds)),
             ("Rate", Amount.fixed(perSecond, digits: 1) + "/s"),
@@ -84,6 +88,7 @@ struct RepeatReport: Sendable {
             let total = parts.reduce(0) { $0 + $1.value }
             rows.append(("Failed", "\(total) (\(parts.map { "\($0.key): \($0.value)" }.joined(separator: ", ")))"))
         }
+        if summary.cutOff > 0 { rows.append(("Cut off", String(summary.cutOff))) }
         return rows + latencyRows(summary.latencies)
     }
 
@@ -109,5 +114,42 @@ struct RepeatReport: Sendable {
             let count = Columns.padded(String(row.count), to: digits, atEnd: false)
             return "  up to \(end)  \(count)" + (bar.isEmpty ? "" : "  " + palette(.barDone, bar)) + "\n"
         }.joined()
+    }
+}
+
+extension RepeatSummary {
+    /// The summary for programs. Times are in seconds. Without responses there is no latency.
+    func json(elapsed: Duration) -> JSONValue {
+        let seconds = elapsed / .seconds(1)
+        var summary: JSONObject = ["requests": Self.number(count)]
+        if let planned { summary["planned"] = Self.number(planned) }
+        summary["cutOff"] = Self.number(cutOff)
+        summary["seconds"] = Self.seconds(elapsed)
+        summary["perSecond"] = .number(Amount.fixed(seconds > 0 ? Double(count) / seconds : 0, digits: 3))
+        summary["bytes"] = .number(String(bytes))
+        summary["statuses"] = Self.object(statuses.sorted { $0.key < $1.key }.map { (String($0.key), $0.value) })
+        summary["failures"] = Self.object(failures.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+        summary["redirectsElsewhere"] = Self.number(redirectsElsewhere)
+        if latencies.count > 0 {
+            summary["latency"] = .object([
+                "min": Self.seconds(latencies.minimum), "mean": Self.seconds(latencies.mean),
+                "p50": Self.seconds(latencies.percentile(0.5)), "p90": Self.seconds(latencies.percentile(0.9)),
+                "p99": Self.seconds(latencies.percentile(0.99)), "max": Self.seconds(latencies.maximum),
+            ])
+        }
+        let rows = latencies.rows(atMost: LatencyHistogram.mostBuckets).filter { $0.count > 0 }
+        summary["histogram"] = .array(
+            rows.map { .object(["upTo": Self.seconds($0.end), "count": Self.number($0.count)]) })
+        return .object(summary)
+    }
+
+    private static func number(_ number: Int) -> JSONValue { .number(String(number)) }
+
+    private static func seconds(_ time: Duration) -> JSONValue { .number(Amount.fixed(time / .seconds(1), digits: 9)) }
+
+    private static func object(_ counts: [(name: String, count: Int)]) -> JSONValue {
+        var object = JSONObject()
+        for (name, count) in counts { object[name] = number(count) }
+        return .object(object)
     }
 }

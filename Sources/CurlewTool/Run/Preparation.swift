@@ -70,7 +70,7 @@ struct Preparation: Sendable {
     private static func wantsInput(_ invocation: Invocation) -> Bool {
         // A WebSocket reads its lines later, while it is open.
         !invocation.isWebSocket && invocation.body.raw == nil && !invocation.items.contains { $0.kind.isBody }
-            && (invocation.urls.count == 1 || invocation.repetitions != nil)
+            && (invocation.urls.count == 1 || invocation.repeats)
     }
 
     private static func readInput(isQuiet: Bool, context: ToolContext) throws(UsageError) -> [UInt8] {

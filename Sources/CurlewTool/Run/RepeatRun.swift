@@ -2,7 +2,7 @@ internal import Curlew
 internal import Foundation
 internal import FoundationNetworking
 
-/// Runs `--repeat`: sends each request many times, and prints a summary instead of the responses.
+/// Runs `--repeat` and `--duration`: sends each request many times, and prints a summary instead of the responses.
 struct RepeatRun: Sendable {
     let invocation: Invocation
     let context: ToolContext
@@ -26,7 +26,7 @@ struct RepeatRun: Sendable {
             redirectHandler: hosts,
             eventMonitors: debugLog.monitors
         )
-        let tally = RepeatTally(planned: (invocation.repetitions ?? 1) * preparations.count)
+        let tally = RepeatTally(planned: invocation.repetitions.map { $0 * preparations.count })
         let sendings = preparations.map { Sending(preparation: $0, session: session) }
         let interruption = await Interruption()
         defer { withExtendedLifetime(interruption) {} }
@@ -49,7 +49,8 @@ struct RepeatRun: Sendable {
         if work.isCancelled { throw ToolFailure.interrupted }
         if let obstacle = end.obstacle { throw obstacle }
         try preparations[0].refuseLateInput()
-        return end.status
+        // `--duration` was shorter than the first request.
+        return end.summary.count == 0 ? .timeout : end.status
     }
 
     private func print(
@@ -61,14 +62,31 @@ struct RepeatRun: Sendable {
         let pretty = invocation.output.effectivePretty(
             isTerminal: isTerminal, noColorInEnvironment: context.terminal.noColor)
         let palette = Palette(isColored: pretty.hasColors, theme: invocation.output.look.theme)
-        let report = RepeatReport(palette: palette, hasUnicode: context.terminal.hasUnicode)
-        try destination.begin().write(report.text(summary, elapsed: elapsed))
+        let text =
+            switch invocation.summary ?? .text {
+            case .text:
+                RepeatReport(palette: palette, hasUnicode: context.terminal.hasUnicode).text(summary, elapsed: elapsed)
+            case .json: json(summary, elapsed: elapsed, palette, isFormatted: pretty.isFormatted)
+            }
+        try destination.begin().write(text)
     }
 
-    /// Returns when every request has ended, or after a cancellation or an obstacle.
+    private func json(
+        _ summary: RepeatSummary, elapsed: Duration, _ palette: Palette, isFormatted: Bool
+    ) -> String {
+        var printer = PrettyJSON(
+            palette: palette, indent: invocation.output.look.format.jsonIndent, isFormatted: isFormatted)
+        var text: [UInt8] = []
+        printer.feed(JSONWriter.compact(summary.json(elapsed: elapsed)).utf8, into: &text)
+        printer.finish(into: &text)
+        return String(decoding: text, as: UTF8.self) + "\n"
+    }
+
+    /// Returns when every request has ended, when the time of the run is over, or after a cancellation or an obstacle.
     private func send(_ sendings: [Sending], _ hosts: NamedHosts, _ tally: RepeatTally) async {
         await withTaskGroup(of: Bool.self) { group in
-            for _ in 0..<min(invocation.concurrency ?? 1, tally.planned) {
+            let workers = min(invocation.concurrency ?? 1, tally.planned ?? .max)
+            for _ in 0..<workers {
                 group.addTask {
                     while !Task.isCancelled, let number = await tally.next() {
                         await tally.record(await attempt(sendings[number % sendings.count], hosts))
@@ -76,8 +94,19 @@ struct RepeatRun: Sendable {
                     return await tally.end.obstacle == nil
                 }
             }
-            // After an obstacle, the other requests may still wait for the rate or for a slow server.
-            for await isPossible in group where !isPossible { group.cancelAll() }
+            if let duration = invocation.duration {
+                group.addTask {
+                    try? await Task.sleep(for: duration)
+                    return false
+                }
+            }
+            // After an obstacle, and at the end of the time, requests may still wait for the rate or for a slow server.
+            // After the last request, the clock still runs.
+            var ended = 0
+            for await mayContinue in group {
+                ended += 1
+                if !mayContinue || ended == workers { group.cancelAll() }
+            }
         }
     }
 
@@ -88,7 +117,7 @@ struct RepeatRun: Sendable {
             let outcome = try await sending.perform { _ in }
             return completed(outcome, within: began.duration(to: clock.now), hosts)
         } catch {
-            // The requests that an interruption or an obstacle has cut off have not failed.
+            // The requests that an interruption, an obstacle or the end of the time has cut off have not failed.
             if Task.isCancelled { return .interrupted }
             guard case .request(let failure) = ToolFailure(error), !Self.isOfRequest(failure) else {
                 return .impossible(error)
@@ -176,18 +205,19 @@ actor RepeatTally {
         var obstacle: (any Error)?
     }
 
-    nonisolated let planned: Int
+    /// The number of requests to send. `nil` if only the time limits it.
+    nonisolated let planned: Int?
     private(set) var end: End
     private var begun = 0
 
-    init(planned: Int) {
+    init(planned: Int?) {
         self.planned = planned
         end = End(summary: RepeatSummary(planned: planned))
     }
 
     /// Returns the number of the next request, from 0. `nil` if there is none.
     func next() -> Int? {
-        guard begun < planned, end.obstacle == nil else { return nil }
+        guard planned.map({ begun < $0 }) ?? true, end.obstacle == nil else { return nil }
         begun += 1
         return begun - 1
     }
@@ -201,7 +231,7 @@ actor RepeatTally {
             end.summary.record(.failed(code: error.code.rawValue))
             if end.firstFailure == nil { end.firstFailure = error }
             if end.status == .success { end.status = ExitStatus(error) }
-        case .interrupted: break
+        case .interrupted: end.summary.recordCutOff()
         case .impossible(let error):
             if end.obstacle == nil { end.obstacle = error }
         }

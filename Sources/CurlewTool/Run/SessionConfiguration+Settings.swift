@@ -21,7 +21,7 @@ extension SessionConfiguration {
         // Each host can keep its connections: none is closed to make room for one to another host.
         let hosts = Set(invocation.urls.map { URLParts($0).authority })
         maximumConnections = max(maximumConnections, atOnce * hosts.count)
-        if invocation.repetitions != nil {
+        if invocation.repeats {
             // Each request is sent as it is written. A response must not change the scheme of another URL's requests
             // (HSTS), or lead them to a host that the command line does not name (Alt-Svc).
             hsts = nil

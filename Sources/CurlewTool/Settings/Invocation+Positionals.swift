@@ -1,7 +1,7 @@
 internal import CurlewCore
 
 extension Invocation {
-    /// Reads `[METHOD] URL [ITEM…]`. With `--download` and `--repeat`, there may be further URLs.
+    /// Reads `[METHOD] URL [ITEM…]`. With `--download`, `--repeat` and `--duration`, there may be further URLs.
     mutating func takePositionals(_ words: [String]) throws(UsageError) {
         var words = words[...]
         if words.count > 1, let first = words.first, Self.isMethod(first) {
@@ -21,13 +21,13 @@ extension Invocation {
         try checkURL(url, before: words.first)
         urls = [url]
         for word in words {
-            let manyURLs = download != nil || repetitions != nil
+            let manyURLs = download != nil || repeats
             if try Self.looksLikeURL(word, among: manyURLs) {
                 guard manyURLs else {
                     throw UsageError(
                         "'\(word)' is a second URL",
                         hint:
-                            "Several URLs work with --download and --repeat. curl's -F, -x, -b and -m have a value, those here do not."
+                            "Several URLs work with --download, --repeat and --duration. curl's -F, -x, -b and -m have a value, those here do not."
                     )
                 }
                 urls.append(word)

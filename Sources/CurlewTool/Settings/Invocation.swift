@@ -19,11 +19,18 @@ struct Invocation: Equatable, Sendable {
     var webSocket = WebSocketSettings()
     /// The value of `--repeat`. `nil` if the request is sent once.
     var repetitions: Int?
+    /// The value of `--duration`. `nil` if only `--repeat` limits the run.
+    var duration: Duration?
+    /// The value of `--summary`. `nil` means the default.
+    var summary: SummaryFormat?
     /// The value of `--concurrency`. `nil` means the default.
     var concurrency: Int?
     var ignoresStandardInput = false
     /// Whether every step is logged on standard error.
     var isDebugging = false
+
+    /// Whether requests are sent many times, and summarized.
+    var repeats: Bool { repetitions != nil || duration != nil }
 }
 
 extension Invocation {
@@ -56,6 +63,12 @@ extension Invocation {
             try tls.apply(given.option, value: value, flag: flag)
         case .subprotocol, .binary, .ping, .linger: try webSocket.apply(given.option, value: value, flag: flag)
         case .repetitions: repetitions = try ValueParsing.count(value, for: flag, in: 1...1_000_000_000)
+        case .duration:
+            guard let time = try ValueParsing.duration(value, for: flag) else {
+                throw UsageError("\(flag): 0 is no time for a request")
+            }
+            duration = time
+        case .summary: summary = SummaryFormat(rawValue: value)
         case .concurrency: concurrency = try ValueParsing.count(value, for: flag, in: 1...1000)
         case .ignoreStdin: ignoresStandardInput = true
         case .debug: isDebugging = true

@@ -114,16 +114,19 @@ enum Topics {
         title: "Repeated requests",
         lines: [
             "--repeat N sends the request N times, to each URL if there are several, --concurrency C of them at the same "
-                + "time. The responses are discarded, and a summary is printed. --output writes it to a file.",
+                + "time. --duration TIME sends it for that time. The responses are discarded, and a summary is printed: "
+                + "for programs with --summary json. --output writes it to a file.",
             "",
             "  curlew --repeat 1000 --concurrency 10 --rate 50/s :8080/birds",
+            "  curlew --duration 30s --concurrency 10 --summary json :8080/birds",
             "",
             "The latency is the time from the start of a request to the end of its response, without the wait for "
                 + "--rate. A request begins when one of the C before it has ended, so a slow server gets fewer than "
                 + "--rate allows.",
             "--follow follows redirects only to the hosts on the command line. The exit code is that of the first "
                 + "request that failed; a status is a failure only with --check-status. Ctrl-C prints the summary so "
-                + "far.",
+                + "far. Requests that are under way at the end of --duration, or wait for --rate, are cut off and not "
+                + "counted; if none has ended by then, the exit code is 2.",
         ]
     )
 

@@ -3,8 +3,8 @@ internal import CurlewCore
 /// The table of `CURLE_*` codes, with the error code that applies if nothing more is known.
 ///
 /// Native codes mislead: a header line of 1 MB is 27, garbage instead of a status line is 1. Therefore
-/// `ActiveTransfer.failure(for:_:)` checks the transfer's own counters and phase first. Codes that only other protocols
-/// cause are internal errors.
+/// `ActiveTransfer.error(forCurlResult:_:)` checks the transfer's own counters and phase first. Codes that only other
+/// protocols cause are internal errors.
 enum CurlCode {
     struct Row: Sendable {
         let number: Int

@@ -22,18 +22,28 @@ class CurlEasy {
 
     /// Sets the purposes of the debug callback. libcurl has one switch for all of them.
     final func setTrace(_ wanted: Trace) {
-        if wanted.isEmpty != trace.isEmpty { curlew_set_long(handle, CURLOPT_VERBOSE, wanted.isEmpty ? 0 : 1) }
         trace = wanted
+        setTracing(!wanted.isEmpty)
+    }
+
+    /// Turns the debug callback off, or on again if it has a purpose. `setTrace` also turns it on.
+    final func muteTrace(_ isMuted: Bool) { setTracing(!isMuted && !trace.isEmpty) }
+
+    /// Whether libcurl calls the debug callback.
+    final private(set) var isTracing = false
+
+    private func setTracing(_ wanted: Bool) {
+        if wanted != isTracing { curlew_set_long(handle, CURLOPT_VERBOSE, wanted ? 1 : 0) }
+        isTracing = wanted
     }
 
     /// libcurl's buffer for its message about a failure.
     final let errorText: UnsafeMutablePointer<CChar>
-    private var lists: [HeaderList] = []
-    private var addresses: HeaderList?
-    /// The index of the multi handle that has read `addresses`.
-    private var addressesMulti = MultiIndex.none
+    private var lists: [CurlStringList] = []
+    /// The configured addresses of the host, if the options have some.
+    private var configuredAddresses: CurlStringList?
     /// The addresses of the last transfer's host, if the user's resolver has found them.
-    final private(set) var answer: HeaderList?
+    private var resolvedAddresses: CurlStringList?
     private var parts = URLParts()
     /// The handle of `parts` if libcurl takes the URL from it, `nil` otherwise.
     private var handedParts: OpaquePointer?
@@ -61,7 +71,7 @@ class CurlEasy {
 
     /// Sets the URL, by its parts if libcurl takes them unchanged.
     final func setURL(_ url: String, _ outline: URLOutline?) -> CURLcode {
-        let handed = parts?.take(url, outline) ?? false ? parts?.handle : nil
+        let handed = parts?.set(url, outline) ?? false ? parts?.handle : nil
         if handed != handedParts {
             let code = curlew_set_pointer(handle, CURLOPT_CURLU, handed.map { UnsafeRawPointer($0) })
             guard code == CURLE_OK else { return code }
@@ -84,34 +94,24 @@ class CurlEasy {
         curl_easy_reset(handle)
         setTrace([])
         handedParts = nil
-        if addresses != nil || answer != nil {
+        if configuredAddresses != nil || resolvedAddresses != nil {
             // libcurl stores this list twice, and curl_easy_reset clears only one of the two. A handle that was set up
             // but did not run would read the other one after the list is freed.
             curlew_set_list(handle, CURLOPT_RESOLVE, nil)
-            addresses = nil
-            addressesMulti = MultiIndex.none
-            answer = nil
+            (configuredAddresses, resolvedAddresses) = (nil, nil)
         }
         lists.removeAll()
         blobs.removeAll()
     }
 
-    /// Gives libcurl the addresses of the next transfer's host, or removes those of the last one. Call it for a
-    /// transfer if there are either, after its options are set: libcurl reads the list when the transfer begins, and
-    /// puts it into its cache in place of an older one. A handle whose options have addresses is reset before, so that
-    /// it never has both.
-    final func setAnswer(_ list: HeaderList?) -> CURLcode {
-        let code = curlew_set_list(handle, CURLOPT_RESOLVE, list?.head)
-        answer = list
+    /// Gives libcurl the addresses of the next transfer's host: those that the user's resolver has found, or those of
+    /// the options. Call it for each transfer, after its options are set, because libcurl reads the list once: when the
+    /// transfer begins, into the DNS cache of the multi handle that runs it, in place of an older entry.
+    final func setAddresses(_ resolved: CurlStringList?) -> CURLcode {
+        guard resolved != nil || resolvedAddresses != nil || configuredAddresses != nil else { return CURLE_OK }
+        let code = curlew_set_list(handle, CURLOPT_RESOLVE, (resolved ?? configuredAddresses)?.head)
+        resolvedAddresses = resolved
         return code
-    }
-
-    /// Called before the handle is added to a multi handle. libcurl reads a list of addresses once, into the DNS cache
-    /// of the multi handle that runs it, so the list is set again for another multi handle.
-    final func prepareAddresses(for multi: Int) {
-        guard let addresses, addressesMulti != multi else { return }
-        if addressesMulti != MultiIndex.none { curlew_set_list(handle, CURLOPT_RESOLVE, addresses.head) }
-        addressesMulti = multi
     }
 
     final func set(_ value: OptionValue) -> CURLcode {
@@ -125,9 +125,9 @@ class CurlEasy {
             blobs.append(bytes)
             return curlew_set_blob(handle, option, bytes.bytes, bytes.length)
         case .list(let option, let lines):
-            let list = HeaderList(lines: lines)
+            let list = CurlStringList(lines: lines)
             lists.append(list)
-            if option == CURLOPT_RESOLVE { addresses = list }
+            if option == CURLOPT_RESOLVE { configuredAddresses = list }
             return curlew_set_list(handle, option, list.head)
         }
     }
@@ -179,17 +179,17 @@ extension CURLoption {
     static let maximumLifetime = CURLoption(rawValue: UInt32(CURLEW_OPT_MAXLIFETIME_CONN))
 }
 
-/// Header lines as a `curl_slist` in one allocation: the nodes, followed by the text.
+/// Lines as a `curl_slist` in one allocation: the nodes, followed by the text.
 ///
-/// A request's list can end in its session's shared list, so that default headers are not copied for each request.
-/// libcurl only reads a list; its owner keeps it alive while it is set.
+/// A request's header lines can end in its session's shared list, so that default headers are not copied for each
+/// request. libcurl only reads a list; its owner keeps it alive while it is set.
 // SAFETY: the memory is written in init only; the reference keeps `rest` alive.
-final class HeaderList: @unchecked Sendable {
+final class CurlStringList: @unchecked Sendable {
     private let storage: UnsafeMutableRawPointer?
-    let rest: HeaderList?
+    let rest: CurlStringList?
     let head: UnsafeMutablePointer<curl_slist>?
 
-    init(lines: [String], rest: HeaderList? = nil) {
+    init(lines: [String], rest: CurlStringList? = nil) {
         self.rest = rest
         guard !lines.isEmpty else {
             storage = nil

@@ -1,22 +1,19 @@
 internal import CCurl
 internal import CurlewCore
 
-/// Records the events that libcurl waits for. Called from libcurl's callbacks, within which libcurl must not be called.
-protocol SocketWishes: AnyObject {
+/// Watches descriptors for libcurl. Called from libcurl's callbacks, within which libcurl must not be called.
+protocol CurlMultiDelegate: AnyObject {
     /// The time of the loop's current turn.
     var now: LoopInstant { get }
-    /// Called when libcurl wants the events `what` (CURL_POLL_*) of a descriptor.
-    func socketWish(_ fd: Int32, _ what: Int32, _ multi: Int, of easy: UnsafeMutableRawPointer?)
+    /// Called when the multi handle with the index `multi` waits for the events `wanted` (CURL_POLL_*) of a descriptor,
+    /// on behalf of `easy`.
+    func watch(_ fd: Int32, for wanted: Int32, multi: Int, easy: UnsafeMutableRawPointer?)
 }
 
-/// The indices of an engine's multi handles. The poller stores one with each socket. Multi handles for exchanges count
-/// from 0; there are at most 64 (`ConnectionLimits.multis`).
+/// The indices of an engine's multi handles. Those for exchanges count from 0; there are at most 64
+/// (`ConnectionLimits.multis`).
 enum MultiIndex {
     static let none = -1
-    /// In place of an index: the socket belongs to a byte connection, which reads and sends itself.
-    static let byteConnection = -2
-    /// In place of an index: the socket belongs to a connection made in advance, on which session tickets are expected.
-    static let settlingConnection = -3
     /// The first of the multi handles to which the origins of retired connections move.
     static let firstSpare = 900
     /// The multi handle of requests that are alone on their connections.
@@ -38,16 +35,16 @@ final class CurlMulti {
     /// Queues PINGs. It has no URL, so libcurl ends it at once; it stays in the multi handle, whose connections it
     /// reaches.
     private var pinger: CurlEasy?
-    // SAFETY: the engine frees its multi handles before the object that records their wishes.
-    unowned(unsafe) private let wishes: any SocketWishes
+    // SAFETY: the engine frees its multi handles before their delegate.
+    unowned(unsafe) private let delegate: any CurlMultiDelegate
 
     /// Creates a multi handle. `multiplexes` tells whether requests over HTTP/2 may share a connection at the same
     /// time.
-    init?(index: Int, wishes: any SocketWishes, limits: ConnectionLimits?, multiplexes: Bool = true) {
+    init?(index: Int, delegate: any CurlMultiDelegate, limits: ConnectionLimits?, multiplexes: Bool = true) {
         guard let handle = curl_multi_init() else { return nil }
         self.handle = handle
         self.index = index
-        self.wishes = wishes
+        self.delegate = delegate
         let own = Unmanaged.passUnretained(self).toOpaque()  // SAFETY: deinit frees the handle; then nothing calls
         curlew_multi_set_socket(
             handle,
@@ -55,7 +52,7 @@ final class CurlMulti {
                 guard let data else { return 0 }
                 // SAFETY: data is the CurlMulti, which outlives its handle.
                 Unmanaged<CurlMulti>.fromOpaque(data)._withUnsafeGuaranteedRef { multi in
-                    multi.wishes.socketWish(fd, what, multi.index, of: easy)
+                    multi.delegate.watch(fd, for: what, multi: multi.index, easy: easy)
                 }
                 return 0
             },
@@ -87,7 +84,6 @@ final class CurlMulti {
     }
 
     func add(_ easy: CurlEasy) -> CURLMcode {
-        easy.prepareAddresses(for: index)
         let code = curl_multi_add_handle(handle, easy.handle)
         if code == CURLM_OK {
             count += 1
@@ -134,7 +130,7 @@ final class CurlMulti {
 
     private func setTimer(_ milliseconds: Int) {
         deadline =
-            milliseconds < 0 ? .never : wishes.now.advanced(byNanoseconds: UInt64(milliseconds) * 1_000_000)
+            milliseconds < 0 ? .never : delegate.now.advanced(byNanoseconds: UInt64(milliseconds) * 1_000_000)
     }
 
     /// Asks libcurl for its timer. The time of a turn is older than libcurl's, so a timer may expire in the loop before

@@ -105,7 +105,7 @@ final class URLParts {
     }
 
     /// Sets the parts to those of a URL. Returns false if libcurl has to parse the text itself.
-    func take(_ url: String, _ wanted: URLOutline?) -> Bool {
+    func set(_ url: String, _ wanted: URLOutline?) -> Bool {
         guard let wanted else { return false }
         let (origin, before) = (wanted.origin, outline)
         let code = text.withCString { last in

@@ -24,14 +24,14 @@ public final class CurlTransport: Transport {
 
     /// For tests: plans requests for `capabilities` instead of those of the running libcurl.
     init(configuration: TransportConfiguration, capabilities: Capabilities) {
-        let environment = ConnectionPlan.Environment.current(capabilities)
+        let environment = TransportPlan.Environment.current(capabilities)
         planner = RequestPlanner(configuration, environment)
         engine = Self.makeEngine(planner, environment, published)
     }
 
     private static func makeEngine(
         _ planner: RequestPlanner,
-        _ environment: ConnectionPlan.Environment,
+        _ environment: TransportPlan.Environment,
         _ published: Lock<TransportStatistics>
     ) -> Result<TransferEngine, CurlewError> {
         do throws(CurlewError) {
@@ -64,6 +64,7 @@ public final class CurlTransport: Transport {
         // is kept until the exchange has ended.
         var own: CurlTransport? = consume self
         if !isKnownUniquelyReferenced(&own) { own = nil }
+        // `Transfers.resumeCallers` resumes the task, at the end of the loop's turn in which the exchange has ended.
         await withTaskCancellationHandler {
             await withUnsafeContinuation { transfer.start(resuming: $0) }
         } onCancel: {
@@ -81,7 +82,7 @@ public final class CurlTransport: Transport {
     // Never inlined: its temporaries would become part of the frame of `perform`, which every request in flight keeps.
     @inline(never)
     func makeTransfer(
-        _ request: consuming TransferRequest, _ sink: any TransferSink, for purpose: RequestPlan.Purpose = .exchange
+        _ request: consuming TransferRequest, _ sink: any TransferSink, for goal: RequestPlan.Goal = .exchange
     ) throws(CurlewError) -> ActiveTransfer {
         let upload: UploadSource?
         let plan: RequestPlan
@@ -89,7 +90,7 @@ public final class CurlTransport: Transport {
         do throws(CurlewError) {
             loop = try engine.get().loop
             upload = try request.hasBody ? UploadSource.make(for: request) : nil
-            plan = try RequestPlan.of(request, for: purpose, planner: planner, bodyLength: upload?.length)
+            plan = try planner.plan(request, for: goal, bodyLength: upload?.length)
         } catch {
             var error = error
             if error.url == nil { error.url = request.url }
@@ -113,7 +114,7 @@ extension CurlTransport: ConnectTransport {
     ) async throws(CurlewError) -> any ByteConnection {
         let transfer = try makeTransfer(request, NoSink.shared, for: .byteConnection(sendBuffer: sendBuffer))
         await transfer.run()
-        return try transfer.madeConnection()
+        return try transfer.byteConnection()
     }
 }
 
@@ -174,33 +175,6 @@ extension CurlTransport: PoolingTransport {
         }
     }
 }
-
-/// Owns the loop thread and, through it, all libcurl objects of one engine. Its `deinit` ends the thread.
-final class TransferEngine: Sendable {
-    let loop: EngineLoop
-
-    /// `nil` if the system has no descriptor or thread left, or libcurl cannot be initialized.
-    init?(_ settings: EngineSettings, published: Lock<TransportStatistics>) {
-        guard CurlGlobal.isReady, let system = EpollQueue.make() else { return nil }
-        let loop = EngineLoop(wakeUp: system.wakeUp)
-        let turns = Turns(settings, queue: system.queue, published: published, loop: loop)
-        guard loop.start(turns) else { return nil }
-        self.loop = loop
-    }
-
-    deinit { loop.stop() }
-
-    /// Fails running transfers, closes every connection and ends the thread. Returns once the transfers and connections
-    /// have ended.
-    func close() async {
-        await withUnsafeContinuation { waiter in
-            if loop.send(.close(waiter)) { loop.stop() } else { waiter.resume() }
-        }
-    }
-}
-
-/// The loop that runs an engine's turns.
-typealias EngineLoop = LoopThread<Turns>
 
 /// Counters of a transport as of its loop's last turn, for leak checks and diagnostics.
 public struct TransportStatistics: Sendable, Equatable {

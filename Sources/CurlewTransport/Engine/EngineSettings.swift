@@ -6,12 +6,12 @@ internal import Foundation
 ///
 /// A class: the parts of the engine share it, and passing it on copies a reference.
 final class EngineSettings: Sendable {
-    let base: ConnectionPlan
+    let base: TransportPlan
     let material: TrustMaterial
     let limits: ConnectionLimits
     let maximumHeaderSize: Int
     let trustEvaluation: (any TrustEvaluation)?
-    /// libcurl does not verify servers: the evaluator's verdict alone decides.
+    /// Whether libcurl does not verify servers, so that the evaluator's verdict alone decides.
     let evaluatorDecidesAlone: Bool
     let verifiesTLSProxies: Bool
     let refusesPrivateAddresses: Bool
@@ -19,13 +19,14 @@ final class EngineSettings: Sendable {
     /// The user's resolver; `nil` if libcurl resolves names.
     let resolver: DNSResolver?
     let ipVersion: DNSConfiguration.IPVersion
-    /// libcurl also looks up HTTPS records, and calls the resolver callback for them as it does for addresses.
+    /// Whether libcurl also looks up HTTPS records, and calls the resolver callback for them as it does for addresses.
     let looksUpHTTPSRecords: Bool
     /// When connections take no further requests; `nil` if nothing limits them.
     let retirement: ConnectionRetirement?
     /// The time between two PINGs in nanoseconds; `nil` if none are sent.
     let pingInterval: UInt64?
-    /// libcurl resolves names over HTTPS. It does so with internal handles, which inherit the transfer's callbacks.
+    /// Whether libcurl resolves names over HTTPS. It does so with internal handles, which inherit the transfer's
+    /// callbacks.
     let resolvesOverHTTPS: Bool
     let usesOpenSSL: Bool
     let usesGnuTLS: Bool
@@ -34,17 +35,17 @@ final class EngineSettings: Sendable {
     let proxy: Proxy
     /// The peculiarities of the running libcurl.
     let quirks: LibcurlQuirks
-    /// Connections without TLS speak HTTP/2, and libcurl cannot reuse them (`RequestPlan.planProtocol`).
+    /// Whether connections without TLS speak HTTP/2, and libcurl cannot reuse them (`RequestPlan.planProtocol`).
     let endsPlainHTTP2Connections: Bool
     /// The Unix socket that every connection leads to; `nil` if connections lead to the URL's host.
     let unixSocketPath: String?
-    /// Callers may start transfers on their own threads. Unlike the loop thread, those threads do not block SIGPIPE, so
-    /// libcurl has to suppress it (`LibcurlQuirks.suppressesSIGPIPE`).
+    /// Whether callers may start transfers on their own threads. Unlike the loop thread, those threads do not block
+    /// SIGPIPE, so libcurl has to suppress it (`LibcurlQuirks.suppressesSIGPIPE`).
     let lendsTurns: Bool
-    /// Content codings are decoded unless a request asks for the body as it was sent.
+    /// Whether content codings are decoded unless a request asks for the body as it was sent.
     let decodesContent: Bool
     let httpVersion: HTTPVersionPolicy
-    /// Connections speak HTTP/2 from their first byte, over TLS or not, without negotiation.
+    /// Whether connections speak HTTP/2 from their first byte, over TLS or not, without negotiation.
     var hasPriorKnowledge: Bool { httpVersion == .http2PriorKnowledge }
     /// Stores the alternative services that servers announce; `nil` if the transport cannot use them.
     let alternatives: (any AlternativeServices)?
@@ -52,11 +53,11 @@ final class EngineSettings: Sendable {
     /// `alternatives` is the result of `HTTP3Plan.alternatives` for the same configuration.
     init(
         _ configuration: TransportConfiguration,
-        _ environment: ConnectionPlan.Environment,
+        _ environment: TransportPlan.Environment,
         alternatives: (any AlternativeServices)?
     ) throws(CurlewError) {
         let capabilities = environment.capabilities
-        base = try ConnectionPlan(configuration, environment)
+        base = try TransportPlan(configuration, environment)
         material = try TrustMaterial(
             base.trust,
             revocationList: configuration.tls.certificateRevocationList,
@@ -82,7 +83,7 @@ final class EngineSettings: Sendable {
         hasClientIdentity = configuration.tls.clientIdentity != nil
         proxy = environment.effective(configuration.proxy)
         quirks = capabilities.quirks
-        endsPlainHTTP2Connections = ConnectionPlan.cannotReusePlain(configuration, capabilities)
+        endsPlainHTTP2Connections = TransportPlan.cannotReusePlain(configuration, capabilities)
         unixSocketPath = configuration.unixSocketPath
         lendsTurns = quirks.suppressesSIGPIPE
         decodesContent = configuration.acceptedEncodings?.isEmpty != true
@@ -91,7 +92,7 @@ final class EngineSettings: Sendable {
     }
 }
 
-extension ConnectionPlan.Environment {
+extension TransportPlan.Environment {
     /// Returns the environment of this process at the time of the call.
     static func current(_ capabilities: Capabilities) -> Self {
         var bundle: String?

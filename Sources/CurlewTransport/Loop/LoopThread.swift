@@ -3,8 +3,8 @@ internal import CurlewLocks
 internal import Dispatch
 internal import Glibc
 
-/// The work of a loop. The thread that has the turn makes every call, except for `waitForSockets`: the loop thread
-/// calls it while a caller may have the turn.
+/// The work of a loop; an engine's is `EngineTurns`. The thread that has the turn makes every call, except for
+/// `waitForSockets`: the loop thread calls it while a caller may have the turn.
 protocol LoopClient: AnyObject, Sendable {
     /// The work that other threads send.
     associatedtype Work: Sendable
@@ -74,12 +74,14 @@ final class LoopThread<Client: LoopClient>: Sendable {
 
     /// Queues work. Returns false once the loop has ended.
     @discardableResult
-    func send(_ work: Client.Work) -> Bool { add(.work(work)) }
+    func send(_ work: Client.Work) -> Bool { add(.work(work)).isAccepted }
 
     /// Carries the work out at once, on the calling thread, if the loop thread sleeps and lends its turn; queues it
     /// otherwise. Returns false once the loop has ended.
     func sendOrCarryOut(_ work: Client.Work) -> Bool {
-        guard let client = borrowTurn() else { return add(.work(work)) }
+        let (isAccepted, lender) = add(.work(work), borrowing: true)
+        guard let client = lender else { return isAccepted }
+        // In an engine the client is `EngineTurns`: from here on, it runs on the caller's thread.
         client.carryOut(work)
         client.endTurn()
         giveTurnBack(lender: client.lendsTurns ? client : nil, wakesLoop: client.waitsTooLong)
@@ -89,35 +91,31 @@ final class LoopThread<Client: LoopClient>: Sendable {
     /// Ends the thread, after all work that was queued before.
     func stop() { _ = add(.stop) }
 
-    private func add(_ item: Item) -> Bool {
-        let (isAccepted, mustWake) = state.withLock { state in
+    /// Queues an item; it is not accepted once the loop has ended. With `borrowing`, the caller gets the turn instead if
+    /// the loop thread sleeps and lends it: nothing is queued, and the lender is returned. The caller must give the turn
+    /// back soon, because the loop thread may wait for it.
+    private func add(_ item: Item, borrowing: Bool = false) -> (isAccepted: Bool, lender: Client?) {
+        let (isAccepted, mustWake, lender) = state.withLock { state -> (Bool, Bool, Client?) in
             switch state.phase {
-            case .closed: return (false, false)
+            case .closed: return (false, false, nil)
+            case .asleep(let lender?) where borrowing:
+                state.phase = .lent(to: pthread_self(), isWanted: false)
+                return (true, false, lender)
             case .awake, .lent:
                 state.items.append(item)
-                return (true, false)
+                return (true, false, nil)
             case .asleep:
                 state.items.append(item)
                 state.phase = .awake
-                return (true, true)
+                return (true, true, nil)
             }
         }
         if mustWake { wake() }
-        return isAccepted
+        return (isAccepted, lender)
     }
 
     /// Ends the loop thread's wait. The reference taken here keeps the descriptor open until the signal is written.
     private func wake() { wakeUp.withLock { $0 }?.signal() }
-
-    /// The client, if its turn can be borrowed. The caller must give the turn back soon, because the loop thread may
-    /// wait for it.
-    private func borrowTurn() -> Client? {
-        state.withLock { state in
-            guard case .asleep(let lender?) = state.phase else { return nil }
-            state.phase = .lent(to: pthread_self(), isWanted: false)
-            return lender
-        }
-    }
 
     /// Ends a borrowed turn. `lender` lends the next turn; `wakesLoop` is true if the loop thread sleeps for too long.
     private func giveTurnBack(lender: Client?, wakesLoop: Bool) {
@@ -135,14 +133,14 @@ final class LoopThread<Client: LoopClient>: Sendable {
         if mustWake { wake() }
     }
 
-    /// Whether the calling thread has the turn. The loop thread counts as having it while it sleeps and has not lent it.
+    /// Whether the calling thread has the turn. Nobody has it while the loop thread sleeps and has not lent it.
     var callerHasTurn: Bool {
         state.withLock { state in
             let holder: pthread_t? =
                 switch state.phase {
-                case .awake, .asleep: state.thread
+                case .awake: state.thread
                 case .lent(let borrower, _): borrower
-                case .closed: nil
+                case .asleep, .closed: nil
                 }
             return holder.map { pthread_equal($0, pthread_self()) != 0 } ?? false
         }
@@ -189,17 +187,16 @@ final class LoopThread<Client: LoopClient>: Sendable {
         while !stops {
             client.planWait()
             client.waitForSockets(mayWait: prepareToSleep(lender: client.lendsTurns ? client : nil))
-            takeTurnBack()
+            takeTurn(with: &batch)
             client.beginTurn()
             // Work is done before sockets are served, because a command must take effect before the events that follow
             // it. libcurl may start the next transfer from within a socket's event, and that transfer may just have
             // been suspended.
-            takeItems(into: &batch)
             stops = carryOut(&batch, client)
             if !stops { client.serveSockets() }
             // Work that serving the sockets has queued is done before the next wait, in a limited number of rounds.
             var rounds = 0
-            while !stops, rounds < Self.mostRounds, takeItems(into: &batch) {
+            while !stops, rounds < Self.mostRounds, takeTurn(with: &batch) {
                 stops = carryOut(&batch, client)
                 rounds += 1
             }
@@ -207,7 +204,7 @@ final class LoopThread<Client: LoopClient>: Sendable {
         }
         client.end()
         while !closeIfEmpty() {
-            takeItems(into: &batch)
+            takeTurn(with: &batch)
             _ = carryOut(&batch, client)
             client.endTurn()
         }
@@ -228,31 +225,28 @@ final class LoopThread<Client: LoopClient>: Sendable {
         }
     }
 
-    /// Gives the turn back to the loop thread after its wait. Blocks while a caller has the turn.
-    private func takeTurnBack() {
-        let isLent = state.withLock { state in
-            guard case .lent(let borrower, _) = state.phase else {
-                state.phase = .awake
-                return false
-            }
-            state.phase = .lent(to: borrower, isWanted: true)
-            return true
-        }
-        guard isLent else { return }
-        returned.wait()
-        // The thread sanitizer understands locks and not semaphores: the lock orders the caller's work before the code
-        // that follows.
-        state.withLock { _ in }
-    }
-
-    /// Moves all queued items into `batch`, which must be empty and whose storage the queue reuses. Returns false if
-    /// there were none.
+    /// Gives the turn to the loop thread, which has it or comes from its wait, and moves all queued items into `batch`.
+    /// Blocks while a caller has the turn. `batch` must be empty; the queue reuses its storage. Returns false if there
+    /// were no items.
     @discardableResult
-    private func takeItems(into batch: inout [Item]) -> Bool {
+    private func takeTurn(with batch: inout [Item]) -> Bool {
         // SAFETY: both arrays are only swapped; `batch` belongs to the loop thread.
-        withUnsafeMutablePointer(to: &batch) { pointer in
+        let hasTurn = withUnsafeMutablePointer(to: &batch) { pointer in
             nonisolated(unsafe) let pointer = pointer
-            state.withLock { swap(&$0.items, &pointer.pointee) }
+            return state.withLock { state in
+                if case .lent(let borrower, _) = state.phase {
+                    state.phase = .lent(to: borrower, isWanted: true)
+                    return false
+                }
+                state.phase = .awake
+                swap(&state.items, &pointer.pointee)
+                return true
+            }
+        }
+        guard hasTurn else {
+            // Afterwards the loop thread is awake, and nobody can borrow the turn.
+            returned.wait()
+            return takeTurn(with: &batch)
         }
         return !batch.isEmpty
     }

@@ -13,20 +13,21 @@ struct Poller {
         var wanted: Readiness = []
         /// Counts closes. It reveals that an event belongs to an earlier socket with this number.
         var generation: UInt32 = 0
-        /// The engine opened the descriptor, so it also sees its close. Only then may a registration outlive its wish.
+        /// Whether the engine opened the descriptor, and so sees its close. Only then may a registration outlive its
+        /// need.
         var isOwned = false
-        /// Reading is withheld, whatever libcurl wants.
+        /// Whether reading is withheld, whatever libcurl wants.
         var isMuted = false
-        /// The `MultiIndex` that was passed to the last `watch`; -1 before the first.
-        var multi: Int32 = -1
+        /// The owner that was passed to the last `watch`; -1 before the first.
+        var owner: Int32 = -1
         /// The inode of a socket that may vanish; 0 for any other.
         var inode: ino_t = 0
     }
 
-    /// An event that is wanted.
+    /// An event that is wanted, for the owner of the descriptor.
     struct Ready {
         var fd: Int32
-        var multi: Int
+        var owner: Int
         var readiness: Readiness
     }
 
@@ -64,7 +65,7 @@ struct Poller {
     /// A socket that `mayVanish` may be closed without `socketClosed`, until `connected` is called.
     mutating func socketOpened(_ fd: Int32, mayVanish: Bool = false) {
         reserve(fd)
-        // A reused number that we never saw closed still counts as one socket.
+        // If we missed the close, the old socket is still counted; do not count twice.
         if !registrations[Int(fd)].isOwned { ownedCount += 1 }
         registrations[Int(fd)].isOwned = true
         registrations[Int(fd)].registered = []
@@ -107,16 +108,17 @@ struct Poller {
         if hasRefused { refused.remove(fd) }
     }
 
-    mutating func watch(_ fd: Int32, for wanted: Readiness, multi: Int) {
+    /// Watches a descriptor. Its events are reported with `owner`, a number of the caller's.
+    mutating func watch(_ fd: Int32, for wanted: Readiness, owner: Int) {
         reserve(fd)
         registrations[Int(fd)].wanted = wanted
-        registrations[Int(fd)].multi = Int32(truncatingIfNeeded: multi)
+        registrations[Int(fd)].owner = Int32(truncatingIfNeeded: owner)
         register(fd)
     }
 
     /// Registers the wanted events with the system.
     private mutating func register(_ fd: Int32) {
-        let (wanted, registered) = (audible(fd), registrations[Int(fd)].registered)
+        let (wanted, registered) = (watchable(fd), registrations[Int(fd)].registered)
         if wanted.isEmpty { return drop(fd) }
         if registered == wanted { return }
         guard let queue else { return }
@@ -131,7 +133,7 @@ struct Poller {
     }
 
     /// The wanted events, without reading for a muted socket.
-    private func audible(_ fd: Int32) -> Readiness {
+    private func watchable(_ fd: Int32) -> Readiness {
         let registration = registrations[Int(fd)]
         return registration.isMuted ? registration.wanted.subtracting(.read) : registration.wanted
     }
@@ -182,7 +184,7 @@ struct Poller {
     /// after `waited`.
     mutating func askRefused() {
         for fd in refused { register(fd) }
-        var asked = refused.map { pollfd(fd: $0, events: audible($0).pollFlags, revents: 0) }
+        var asked = refused.map { pollfd(fd: $0, events: watchable($0).pollFlags, revents: 0) }
         guard poll(&asked, nfds_t(asked.count), 0) > 0 else { return }
         for answer in asked where answer.revents != 0 {
             polled.append(ReadyEvent(tag: tag(answer.fd), readiness: Readiness(pollFlags: answer.revents)))
@@ -203,6 +205,6 @@ struct Poller {
             readiness.remove(.read)
             if readiness.isEmpty { return nil }
         }
-        return Ready(fd: fd, multi: Int(registration.multi), readiness: readiness)
+        return Ready(fd: fd, owner: Int(registration.owner), readiness: readiness)
     }
 }

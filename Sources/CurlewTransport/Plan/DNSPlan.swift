@@ -48,14 +48,16 @@ enum DNSPlan {
 
     // MARK: Overrides
 
-    /// Returns the configuration's override for this host and port; empty if there is none.
+    /// Returns the configuration's override for this host and port; empty if there is none. A key with the port takes
+    /// precedence over one without it.
     static func overrides(_ dns: DNSConfiguration, host: String, port: Int) -> [OptionValue] {
         if dns.overrides.isEmpty { return [] }
-        for (key, addresses) in dns.overrides where !addresses.isEmpty {
-            guard matches(key, host: host, port: port) else { continue }
-            return [.list(CURLOPT_RESOLVE, ["\(host):\(port):\(list(addresses))"])]
-        }
-        return []
+        // Sorted, because several spellings of a host may match and a dictionary has no order.
+        let matching = dns.overrides.filter { !$0.value.isEmpty && matches($0.key, host: host, port: port) }
+            .sorted { $0.key < $1.key }
+        let override = matching.first { $0.key.hasSuffix(":\(port)") } ?? matching.first
+        guard let addresses = override?.value else { return [] }
+        return [.list(CURLOPT_RESOLVE, ["\(host):\(port):\(list(addresses))"])]
     }
 
     /// Formats addresses for `CURLOPT_RESOLVE`.
@@ -143,7 +145,7 @@ final class HostQuestion: Sendable {
 
     /// The entry for `CURLOPT_RESOLVE`. It replaces the entry of an earlier request, and expires like libcurl's other
     /// entries: a permanent one would stay in libcurl's cache for good, and there is no bound on the number of names.
-    func line(_ addresses: [String]) -> String {
+    func resolveEntry(_ addresses: [String]) -> String {
         "+\(key):\(name.port):\(DNSPlan.list(addresses))"
     }
 }

@@ -25,7 +25,7 @@ enum HTTP3Plan {
     }
 
     /// Returns the first setting that HTTP/3 would violate or ignore; `nil` if there is none.
-    static func obstacle(_ configuration: TransportConfiguration, _ environment: ConnectionPlan.Environment)
+    static func obstacle(_ configuration: TransportConfiguration, _ environment: TransportPlan.Environment)
         -> Obstacle?
     {
         let (capabilities, tls) = (environment.capabilities, configuration.tls)
@@ -69,7 +69,7 @@ enum HTTP3Plan {
 
     /// The alternative services of the configuration; `nil` if HTTP/3 cannot be used.
     static func alternatives(
-        _ configuration: TransportConfiguration, _ environment: ConnectionPlan.Environment
+        _ configuration: TransportConfiguration, _ environment: TransportPlan.Environment
     ) -> (any AlternativeServices)? {
         guard let alternatives = configuration.alternativeServices, configuration.httpVersion == .automatic,
             // `connectTo` names hosts and ports that were chosen for TCP.

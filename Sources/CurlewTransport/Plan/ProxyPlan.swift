@@ -95,7 +95,7 @@ enum ProxyPlan {
 
     /// Whether the environment names a proxy for this host. libcurl 7 does not report the address of a failed
     /// connection, so this repeats libcurl's rules.
-    static func isProxied(host: String, isTLS: Bool, environment: [String: String]) -> Bool {
+    static func environmentNamesProxy(for host: String, isTLS: Bool, in environment: [String: String]) -> Bool {
         proxyText(host: host, isTLS: isTLS, environment: environment) != nil
     }
 
@@ -173,18 +173,19 @@ final class ProxyConnectionCredentials: Sendable {
 
     /// The maximum number of proxies with an owner. An entry is never removed, because connections of the owner may
     /// still be open. Requests through further proxies share no connections.
-    private static let most = 4096
+    private static let maximumOwners = 4096
 
     /// Creates the table; `proxy` is the transport's.
     init(_ proxy: Proxy, environmentNamesProxy: Bool) {
         self.environmentNamesProxy = environmentNamesProxy
         usesEnvironment = proxy == .environment && environmentNamesProxy
-        _ = mayShare(proxy)
+        _ = claim(proxy)
     }
 
-    /// Whether requests through the proxy may use connections of earlier requests and leave theirs for later ones. The
-    /// first call for a proxy makes its credentials the owner.
-    func mayShare(_ proxy: Proxy) -> Bool {
+    /// Claims the shared connections to the proxy for its credentials. The first call for a proxy makes its credentials
+    /// the owner. Returns false if others own them: then no request through the proxy may use connections of earlier
+    /// ones, or leave its own for later ones.
+    func claim(_ proxy: Proxy) -> Bool {
         let (url, username, password): (URL, String?, String?)
         switch proxy {
         case .none: return true
@@ -201,7 +202,7 @@ final class ProxyConnectionCredentials: Sendable {
         let own = Credentials(username: username ?? url.user(), password: password ?? url.password())
         return owners.withLock { owners in
             if let known = owners[name] { return known == own }
-            guard owners.count < Self.most else { return false }
+            guard owners.count < Self.maximumOwners else { return false }
             owners[name] = own
             return true
         }

@@ -28,7 +28,7 @@ extension RequestPlan {
             wire.replaceText(signed.url)
             request = signed.request
         }
-        mayBeResent = options.mayBeResentSilently ?? request.isRepeatable
+        mayBeResent = request.isRepeatable
         try planBody(request, bodyLength)
         usualSettings.reserveCapacity(10)
         planMethod(request)
@@ -43,7 +43,7 @@ extension RequestPlan {
         try planLimits(configuration, options, planner.capabilities)
         try planAuthentication(configuration, options, planner.capabilities)
         try planProxy(configuration, options, planner.capabilities)
-        if !leavesOutProxy, let proxy = options.proxy, !planner.proxies.mayShare(proxy) {
+        if !leavesOutProxy, let proxy = options.proxy, !planner.proxies.claim(proxy) {
             goAlone(configuration.httpVersion)
         }
         usualSettings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
@@ -113,7 +113,7 @@ extension RequestPlan {
             case .http3: (Int(CURLEW_HTTP_VERSION_3ONLY), true)
             }
         // libcurl fails on a plain HTTP/2 connection that it reuses, so each exchange gets its own.
-        let cannotReuse = !isTLS && ConnectionPlan.cannotReusePlain(configuration, capabilities)
+        let cannotReuse = !isTLS && TransportPlan.cannotReusePlain(configuration, capabilities)
         if !multiplexes || (options.multiplexes && !cannotReuse) {
             usualSettings.append(.long(CURLOPT_HTTP_VERSION, version))
             if multiplexes, !capabilities.quirks.waitsForOthersResponses {
@@ -142,8 +142,7 @@ extension RequestPlan {
         guard planner.capabilities.quirks.asksBeforeSending else {
             throw .lacking(feature: "trailer fields of a request", needs: "libcurl 7.80")
         }
-        usualSettings += [.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1), .long(CURLOPT_PIPEWAIT, 0)]
-        needsOwnHandle = true
+        addPrivateSettings([.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1), .long(CURLOPT_PIPEWAIT, 0)])
     }
 
     private mutating func planProxy(
@@ -153,8 +152,7 @@ extension RequestPlan {
     ) throws(CurlewError) {
         if let proxy = options.proxy {
             try ProxyPlan.check(proxy, configuration.addressPolicy, capabilities)
-            usualSettings += ProxyPlan.options(insteadOfOthers: leavesOutProxy ? .none : proxy)
-            needsOwnHandle = true
+            addPrivateSettings(ProxyPlan.options(insteadOfOthers: leavesOutProxy ? .none : proxy))
         } else if leavesOutProxy {
             usualSettings += ProxyPlan.options(insteadOfOthers: .none)
         }
@@ -200,7 +198,7 @@ extension RequestPlan {
         if let rate = options.downloadRateLimit ?? configuration.downloadRateLimit {
             usualSettings.append(.offset(CURLOPT_MAX_RECV_SPEED_LARGE, Int64(rate)))
             // libcurl reads up to a hundred buffers before it checks the rate.
-            let least = ConnectionPlan.leastBuffer(configuration, capabilities) ?? 1024
+            let least = TransportPlan.leastBuffer(configuration, capabilities) ?? 1024
             usualSettings.append(.long(CURLOPT_BUFFERSIZE, max(least, min(rate / 400, largest ?? 16 * 1024))))
         } else if let largest {
             usualSettings.append(.long(CURLOPT_BUFFERSIZE, largest))
@@ -212,8 +210,7 @@ extension RequestPlan {
     ) throws(CurlewError) {
         guard let authentication = options.authentication else { return }
         let version = configuration.httpVersion
-        usualSettings += try AuthenticationPlan.options(authentication, capabilities, over: version)
-        needsOwnHandle = true
+        addPrivateSettings(try AuthenticationPlan.options(authentication, capabilities, over: version))
         switch AuthenticationPlan.scope(of: authentication.scheme, capabilities, over: version) {
         case .request: break
         case .connectionIfOffered: goesAloneIfOffered = true
@@ -227,7 +224,7 @@ extension RequestPlan {
     // those of requests with equal options.
 
     mutating func planByteConnection() {
-        add([
+        addPrivateSettings([
             .long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1), .long(CURLOPT_PIPEWAIT, 0),
             // Through an HTTP proxy the connection is a tunnel.
             .long(CURLOPT_HTTPPROXYTUNNEL, 1), .long(CURLOPT_BUFFERSIZE, 64 * 1024), .long(CURLOPT_CONNECT_ONLY, 1),
@@ -248,6 +245,6 @@ extension RequestPlan {
         guard isTLS || planner.configuration.httpVersion != .http2PriorKnowledge else {
             throw .unsupported(feature: "opening a plain HTTP/2 connection in advance", needs: "TLS")
         }
-        add(opensNew ? [.long(CURLOPT_PIPEWAIT, 0), .long(CURLOPT_FRESH_CONNECT, 1)] : [])
+        addPrivateSettings(opensNew ? [.long(CURLOPT_PIPEWAIT, 0), .long(CURLOPT_FRESH_CONNECT, 1)] : [])
     }
 }

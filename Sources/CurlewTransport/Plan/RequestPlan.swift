@@ -1,12 +1,12 @@
 internal import CCurl
 internal import CurlewCore
-internal import CurlewLocks
 internal import Foundation
 
-/// The options and header lines of one request, for its easy handle. Made in the caller's task, without a handle.
+/// The options and header lines of one request, for its easy handle. `RequestPlanner.plan` makes it in the caller's
+/// task, without a handle.
 ///
-/// This file has the parts of a plan, its header lines, and the changes with which a transfer starts over;
-/// `RequestPlan+Parts` has the options.
+/// This file has what a plan consists of, its header lines, and the changes with which a transfer restarts.
+/// `RequestPlan+Parts` plans the options.
 struct RequestPlan: Sendable {
     /// The way in which libcurl gets the body.
     enum Body: Equatable, Sendable {
@@ -17,7 +17,8 @@ struct RequestPlan: Sendable {
         case upload(Int64?)
     }
 
-    enum Purpose: Sendable {
+    /// An exchange, or only a connection. (`TransferOptions.purpose` is another matter: the use of the body.)
+    enum Goal: Sendable {
         case exchange
         /// Makes a connection for arbitrary bytes, over which its user speaks HTTP/1.1. `sendBuffer` is the number of
         /// bytes that may be queued. The handle keeps the connection.
@@ -26,6 +27,17 @@ struct RequestPlan: Sendable {
         /// case. `ActiveTransfer.stopBeforeSending` ends the transfer.
         case prewarming(opensNew: Bool)
     }
+
+    var goal = Goal.exchange
+    /// The send buffer of the byte connection to make; `nil` for any other goal.
+    var sendBuffer: Int? { if case .byteConnection(let sendBuffer) = goal { sendBuffer } else { nil } }
+    var makesByteConnection: Bool { if case .byteConnection = goal { true } else { false } }
+    /// Whether the transfer makes a connection for later requests.
+    var prewarms: Bool { if case .prewarming = goal { true } else { false } }
+    /// Whether the transfer opens a connection for later requests even if an idle one is there.
+    var opensAnother: Bool { if case .prewarming(opensNew: true) = goal { true } else { false } }
+
+    // MARK: Options
 
     /// The options apart from URL, header list and body. Two requests with equal settings can use one handle in turn
     /// without a reset.
@@ -36,11 +48,34 @@ struct RequestPlan: Sendable {
     /// The settings of the usual route.
     var usualSettings: [OptionValue] = []
     /// The HTTP/3 route; `nil` if the request takes the usual one.
-    private(set) var route: PlannedRoute?
+    var route: PlannedRoute?
+    /// Whether the handle must have no state of earlier requests, such as authentication, and leave none to later ones.
+    private(set) var needsOwnHandle = false
+
+    // MARK: The request
+
+    var wire: WireURL
+    var url: String { wire.string }
+    var host: String { wire.host }
+    var isTLS: Bool { wire.isTLS }
+    var origin: ConnectionSnapshot.Origin {
+        ConnectionSnapshot.Origin(scheme: isTLS ? "https" : "http", host: host, port: wire.port)
+    }
     /// The question for the configuration's resolver; `nil` if there is none.
     var question: HostQuestion?
-    /// Whether the handle must have no state of earlier requests, such as authentication, and leave none to later ones.
-    var needsOwnHandle = false
+    var headerLines: [String] = []
+    /// The session's prebuilt header list, to follow `headerLines`; `nil` if `headerLines` has the session's fields, or
+    /// if there are none.
+    var defaultHeaderList: CurlStringList?
+    var body: Body = .none
+    /// Whether `Expect: 100-continue` is added, by a header line or by libcurl itself. False for a caller's own field.
+    var sendsExpect = false
+    /// Whether libcurl may send the request again on another connection although a server may have processed it. If
+    /// not, it may only if evidence shows that none has (`ActiveTransfer.answerToRepetition`).
+    var mayBeResent = true
+
+    // MARK: The connection
+
     /// Whether the request has a connection that no other request uses, before or after it. See `goAlone`.
     private(set) var isAlone = false
     /// Whether the request must leave the shared connection if the server offers to authenticate the connection.
@@ -49,31 +84,12 @@ struct RequestPlan: Sendable {
     var closesConnection: Bool {
         settings.last { $0.option == CURLOPT_FORBID_REUSE } == .long(CURLOPT_FORBID_REUSE, 1)
     }
-    private(set) var purpose = Purpose.exchange
-    /// The send buffer of the byte connection to make; `nil` for any other purpose.
-    var sendBuffer: Int? { if case .byteConnection(let sendBuffer) = purpose { sendBuffer } else { nil } }
-    /// Whether the transfer makes a byte connection.
-    var connectsOnly: Bool { if case .byteConnection = purpose { true } else { false } }
-    /// Whether the transfer makes a connection for later requests.
-    var prewarms: Bool { if case .prewarming = purpose { true } else { false } }
-    /// Whether the transfer opens a connection for later requests even if an idle one is there.
-    var opensAnother: Bool { if case .prewarming(opensNew: true) = purpose { true } else { false } }
-    var wire: WireURL
-    var url: String { wire.string }
-    var host: String { wire.host }
-    var isTLS: Bool { wire.isTLS }
-    var origin: ConnectionSnapshot.Origin {
-        ConnectionSnapshot.Origin(scheme: isTLS ? "https" : "http", host: host, port: wire.port)
-    }
-    var headerLines: [String] = []
-    /// The session's prebuilt header list, to follow `headerLines`; `nil` if `headerLines` has the session's fields, or
-    /// if there are none.
-    var defaultHeaderList: HeaderList?
-    var body: Body = .none
-    var sendsExpect = false
-    var mayBeResent = true
     /// Whether the request bypasses the proxy because of the proxy's exclusions.
-    private(set) var leavesOutProxy = false
+    var leavesOutProxy = false
+    /// The request's timeouts, not yet started.
+    var clocks: TransferClocks
+
+    // MARK: Planning
 
     /// Larger bodies are read in pieces, so that progress and timeouts see them advance.
     static let piecewiseThreshold = 64 * 1024
@@ -83,65 +99,6 @@ struct RequestPlan: Sendable {
     /// Keeps libcurl from adding the field.
     static let noExpectLine = "Expect:"
     static let noAcceptLine = "Accept:"
-
-    /// The request's timeouts, not yet started.
-    var clocks: TransferClocks
-
-    /// Makes the plan of a request. The time is read for a signature alone.
-    static func of(
-        _ request: TransferRequest, for purpose: Purpose = .exchange, planner: RequestPlanner, bodyLength: Int64?,
-        signedAt date: @autoclosure () -> Date = Date()
-    ) throws(CurlewError) -> RequestPlan {
-        let wire = try WireURL(request.url)
-        let leavesOutProxy =
-            if planner.exclusions != nil || request.options.proxy != nil {
-                try planner.leavesOutProxy(request, wire.string)
-            } else {
-                false
-            }
-        var plan: RequestPlan
-        // Nearly all requests of a session are of a few kinds, whose settings are computed once.
-        if !leavesOutProxy, let key = PlanKey(request, isTLS: wire.isTLS),
-            let cached = planner.plans.withLock({ $0.plan(for: key, request.defaultHeaders) })
-        {
-            plan = RequestPlan(
-                usualSettings: cached.settings,
-                wire: wire,
-                defaultHeaderList: cached.defaultHeaderList,
-                mayBeResent: cached.mayBeResent,
-                clocks: cached.clocks
-            )
-            plan.clocks.total = request.options.timeouts.total?.clampedNanoseconds
-            // Other methods may need lines that no field asks for.
-            if request.method != .get || !request.headers.isEmpty {
-                try plan.planHeaders(request, planner.configuration)
-            }
-        } else {
-            plan = RequestPlan(wire: wire, clocks: TransferClocks(request.options.timeouts))
-            plan.leavesOutProxy = leavesOutProxy
-            try plan.planParts(request, planner, bodyLength, signedAt: date)
-        }
-        if let resolver = planner.configuration.dns.ownResolver {
-            plan.question = try DNSPlan.question(
-                for: resolver, planner.configuration, wire,
-                proxy: leavesOutProxy ? .none : request.options.proxy ?? planner.configuration.proxy)
-        }
-        plan.purpose = purpose
-        switch purpose {
-        case .exchange: break
-        case .byteConnection: plan.planByteConnection()
-        case .prewarming(let opensNew): try plan.planPrewarming(opensNew: opensNew, planner)
-        }
-        // Last, because its result must be reported: nothing may fail between here and the transfer.
-        if wire.isTLS, let alternatives = planner.alternatives, !alternatives.isEmpty,
-            let route = planner.route(for: request, wire, purpose, among: alternatives)
-        {
-            plan.route = route
-            // Added after signing, so a signature does not cover it.
-            plan.headerLines.append(route.headerLine)
-        }
-        return plan
-    }
 
     /// Plans the request's own header lines. They include the session's fields only if the request replaces one of
     /// them.
@@ -199,8 +156,8 @@ struct RequestPlan: Sendable {
 
     /// The header lines as libcurl gets them: the request's own, followed by the session's list. `nil` if there are
     /// none.
-    var headerList: HeaderList? {
-        headerLines.isEmpty ? defaultHeaderList : HeaderList(lines: headerLines, rest: defaultHeaderList)
+    var headerList: CurlStringList? {
+        headerLines.isEmpty ? defaultHeaderList : CurlStringList(lines: headerLines, rest: defaultHeaderList)
     }
 
     /// Returns to the usual route.
@@ -225,9 +182,9 @@ struct RequestPlan: Sendable {
         ]
     }
 
-    /// Adds settings that other requests of its kind do not have. Even without any, the request gets a handle that is
-    /// not shared.
-    mutating func add(_ more: [OptionValue]) {
+    /// Adds settings that other requests of its kind do not have, such as credentials. Even without any, the request
+    /// gets a handle that is not shared.
+    mutating func addPrivateSettings(_ more: [OptionValue]) {
         usualSettings += more
         needsOwnHandle = true
     }
@@ -241,7 +198,7 @@ struct RequestPlan: Sendable {
 }
 
 extension TransferRequest {
-    /// Whether sending the request twice is harmless and possible.
+    /// Whether sending the request twice is harmless, because of its method, and possible, because of its body.
     var isRepeatable: Bool { method.isIdempotent && body.isReplayable }
 
     /// Whether the request sends its credentials only in answer to a challenge.

@@ -7,35 +7,93 @@ final class RequestPlanner: Sendable {
     let configuration: TransportConfiguration
     let capabilities: Capabilities
     /// The exclusions of the transport's proxy; `nil` if it has none.
-    let exclusions: ProxyExclusions?
+    private let exclusions: ProxyExclusions?
     /// `nil` if the transport cannot use alternative services.
     let alternatives: (any AlternativeServices)?
     let proxies: ProxyConnectionCredentials
-    let plans = Lock(CachedPlans())
+    private let plans = Lock(CachedPlans())
     /// The end of every header list; `nil` if there is nothing to suppress. A line without a value keeps libcurl from
     /// adding the field itself, and is not sent.
-    private let listEnd: HeaderList?
+    private let listEnd: CurlStringList?
     /// The list of the session's fields that was made last. Requests that have no cached plan share it.
-    private let lastList = Lock<(headers: DefaultHeaders, list: HeaderList)?>(nil)
+    private let lastList = Lock<(headers: DefaultHeaders, list: CurlStringList)?>(nil)
 
-    init(_ configuration: TransportConfiguration, _ environment: ConnectionPlan.Environment) {
+    init(_ configuration: TransportConfiguration, _ environment: TransportPlan.Environment) {
         self.configuration = configuration
         capabilities = environment.capabilities
-        listEnd = configuration.addsAccept ? nil : HeaderList(lines: [RequestPlan.noAcceptLine])
+        listEnd = configuration.addsAccept ? nil : CurlStringList(lines: [RequestPlan.noAcceptLine])
         proxies = ProxyConnectionCredentials(
             configuration.proxy, environmentNamesProxy: environment.environmentNamesProxy)
         exclusions = ProxyPlan.exclusions(of: configuration.proxy)
         alternatives = HTTP3Plan.alternatives(configuration, environment)
     }
 
+    // MARK: Planning
+
+    /// Makes the plan of a request. The time is read for a signature alone.
+    func plan(
+        _ request: TransferRequest, for goal: RequestPlan.Goal = .exchange, bodyLength: Int64?,
+        signedAt date: @autoclosure () -> Date = Date()
+    ) throws(CurlewError) -> RequestPlan {
+        let wire = try WireURL(request.url)
+        let leavesOutProxy =
+            if exclusions != nil || request.options.proxy != nil {
+                try self.leavesOutProxy(request, wire.string)
+            } else {
+                false
+            }
+        var plan: RequestPlan
+        // Nearly all requests of a session are of a few kinds, whose settings are computed once.
+        if !leavesOutProxy, let key = PlanKey(request, isTLS: wire.isTLS),
+            let cached = plans.withLock({ $0.plan(for: key, request.defaultHeaders) })
+        {
+            plan = RequestPlan(
+                usualSettings: cached.settings,
+                wire: wire,
+                defaultHeaderList: cached.defaultHeaderList,
+                mayBeResent: cached.mayBeResent,
+                clocks: cached.clocks
+            )
+            plan.clocks.total = request.options.timeouts.total?.clampedNanoseconds
+            // Other methods may need lines that no field asks for.
+            if request.method != .get || !request.headers.isEmpty {
+                try plan.planHeaders(request, configuration)
+            }
+        } else {
+            plan = RequestPlan(wire: wire, clocks: TransferClocks(request.options.timeouts))
+            plan.leavesOutProxy = leavesOutProxy
+            try plan.planParts(request, self, bodyLength, signedAt: date)
+        }
+        if let resolver = configuration.dns.ownResolver {
+            plan.question = try DNSPlan.question(
+                for: resolver, configuration, wire,
+                proxy: leavesOutProxy ? .none : request.options.proxy ?? configuration.proxy)
+        }
+        plan.goal = goal
+        switch goal {
+        case .exchange: break
+        case .byteConnection: plan.planByteConnection()
+        case .prewarming(let opensNew): try plan.planPrewarming(opensNew: opensNew, self)
+        }
+        // Last, because its result must be reported: nothing may fail between here and the transfer.
+        if wire.isTLS, let alternatives, !alternatives.isEmpty,
+            let route = route(for: request, wire, goal, among: alternatives)
+        {
+            plan.route = route
+            // Added after signing, so a signature does not cover it.
+            plan.headerLines.append(route.headerLine)
+        }
+        return plan
+    }
+
     /// Returns the request's HTTP/3 route; `nil` if the request takes the usual route.
-    func route(
-        for request: TransferRequest, _ wire: WireURL, _ purpose: RequestPlan.Purpose,
+    private func route(
+        for request: TransferRequest, _ wire: WireURL, _ goal: RequestPlan.Goal,
         among alternatives: any AlternativeServices
     ) -> PlannedRoute? {
         guard request.trailers == nil, HTTP3Plan.allows(request.options, capabilities) else { return nil }
         let mayTry: Bool
-        switch purpose {
+        switch goal {
         case .exchange: mayTry = true
         // Whether an alternative works is known only after an exchange.
         case .prewarming: mayTry = false
@@ -48,17 +106,19 @@ final class RequestPlanner: Sendable {
     }
 
     /// Whether exclusions make the request bypass its proxy: the request's own, or else the transport's.
-    func leavesOutProxy(_ request: TransferRequest, _ url: String) throws(CurlewError) -> Bool {
+    private func leavesOutProxy(_ request: TransferRequest, _ url: String) throws(CurlewError) -> Bool {
         let applying = if let proxy = request.options.proxy { ProxyPlan.exclusions(of: proxy) } else { exclusions }
         guard let applying else { return false }
         return try ProxyPlan.excludes(url, applying)
     }
 
+    // MARK: For the parts of plans
+
     /// Returns the list of a session's fields; `nil` if there are no fields and none to suppress.
-    func headerList(of headers: DefaultHeaders?) throws(CurlewError) -> HeaderList? {
+    func headerList(of headers: DefaultHeaders?) throws(CurlewError) -> CurlStringList? {
         guard let headers else { return listEnd }
         if let last = lastList.withLock({ $0 }), last.headers === headers { return last.list }
-        let list = HeaderList(lines: try HeaderLines.lines(of: headers.headers), rest: listEnd)
+        let list = CurlStringList(lines: try HeaderLines.lines(of: headers.headers), rest: listEnd)
         _ = lastList.withLock { exchange(&$0, with: (headers, list)) }
         return list
     }
@@ -82,7 +142,6 @@ struct PlanKey: Equatable, Sendable {
     private let trafficClass: TrafficClass
     private let uploadRateLimit: Int?
     private let downloadRateLimit: Int?
-    private let mayBeResentSilently: Bool?
     /// Without the total timeout, which shrinks from attempt to attempt.
     private let timeouts: Timeouts
 
@@ -98,7 +157,6 @@ struct PlanKey: Equatable, Sendable {
         trafficClass = options.trafficClass
         uploadRateLimit = options.uploadRateLimit
         downloadRateLimit = options.downloadRateLimit
-        mayBeResentSilently = options.mayBeResentSilently
         var timeouts = options.timeouts
         timeouts.total = nil
         self.timeouts = timeouts
@@ -109,7 +167,7 @@ struct PlanKey: Equatable, Sendable {
 final class CachedPlan: Sendable {
     let settings: [OptionValue]
     let clocks: TransferClocks
-    let defaultHeaderList: HeaderList?
+    let defaultHeaderList: CurlStringList?
     let mayBeResent: Bool
     fileprivate let key: PlanKey
     /// The fields of `defaultHeaderList`. Compared by identity; retained, so that no other object can get the same

@@ -41,7 +41,7 @@ struct TransferClocks {
     var started = LoopInstant.unset
     private var stretchBegan = LoopInstant.unset
     private var lastByte = LoopInstant.unset
-    private var heldSince = LoopInstant.unset
+    private var pausedSince = LoopInstant.unset
     /// The part of the connect timeout that the user's resolver has used up, in nanoseconds.
     private var resolving: UInt64 = 0
 
@@ -55,12 +55,12 @@ struct TransferClocks {
 
     // MARK: Events
 
-    /// Called when the transfer may have to wait for a connection, in line or within libcurl. The wait begins with the
-    /// first call, and again with the first after `startOver`.
+    /// Called when the transfer may have to wait for a connection, in a queue or within libcurl. The wait begins with
+    /// the first call, and again with the first after `reset`.
     mutating func enqueued(at now: LoopInstant) {
         guard !stretchBegan.isSet else { return }
         stretchBegan = now
-        if heldSince.isSet { heldSince = now }
+        if pausedSince.isSet { pausedSince = now }
     }
 
     /// Called for the first resolver or socket callback: libcurl makes a connection.
@@ -79,13 +79,13 @@ struct TransferClocks {
         stretchBegan = .unset
     }
 
-    /// Returns to the queue: the transfer has given up its connection and will be sent again. Pass `isHeld: false` if
-    /// the pause ended with the connection.
-    mutating func startOver(isHeld: Bool) {
+    /// Called when the transfer has left its handle or its queue, and will be enqueued again. Only the total timeout
+    /// continues. Pass `isPaused: false` if the pause ended with the connection.
+    mutating func reset(isPaused: Bool) {
         stretch = .queue
         stretchBegan = .unset
         resolving = 0
-        if !isHeld { heldSince = .unset }
+        if !isPaused { pausedSince = .unset }
     }
 
     mutating func sendingStarted(at now: LoopInstant) { enter(.send, now) }
@@ -113,15 +113,15 @@ struct TransferClocks {
         enter(.receive, now)
     }
 
-    mutating func held(at now: LoopInstant) {
-        if !heldSince.isSet { heldSince = now }
+    mutating func paused(at now: LoopInstant) {
+        if !pausedSince.isSet { pausedSince = now }
     }
 
-    mutating func released(at now: LoopInstant) {
-        guard heldSince.isSet else { return }
-        let began = heldSince
+    mutating func resumed(at now: LoopInstant) {
+        guard pausedSince.isSet else { return }
+        let began = pausedSince
         let pause = now.nanoseconds(since: began)
-        heldSince = .unset
+        pausedSince = .unset
         switch stretch {
         case .queue: if stretchBegan.isSet { stretchBegan = stretchBegan.advanced(byNanoseconds: pause) }
         case .connect: break
@@ -136,7 +136,7 @@ struct TransferClocks {
         stretch = next
         stretchBegan = now
         lastByte = now
-        if heldSince.isSet { heldSince = now }
+        if pausedSince.isSet { pausedSince = now }
     }
 
     // MARK: Deadlines
@@ -156,14 +156,14 @@ struct TransferClocks {
 
     /// The timeout that expires first, and when.
     var next: (at: LoopInstant, timeout: Timeout) {
-        let isHeld = heldSince.isSet
+        let isPaused = pausedSince.isSet
         let whole = Self.deadline(started, total)
         let own: (at: LoopInstant, timeout: Timeout) =
             switch stretch {
-            case .queue: (isHeld ? .never : Self.deadline(stretchBegan, queue), .queue)
+            case .queue: (isPaused ? .never : Self.deadline(stretchBegan, queue), .queue)
             case .connect: (Self.deadline(stretchBegan, connect.map { $0 - min(resolving, $0) }), .connect)
-            case .firstByte: (isHeld ? .never : Self.deadline(stretchBegan, firstByte), .firstByte)
-            case .send, .receive: (isHeld ? .never : Self.deadline(lastByte, idle), .idle)
+            case .firstByte: (isPaused ? .never : Self.deadline(stretchBegan, firstByte), .firstByte)
+            case .send, .receive: (isPaused ? .never : Self.deadline(lastByte, idle), .idle)
             }
         return whole <= own.at && whole != .never ? (whole, .total) : own
     }

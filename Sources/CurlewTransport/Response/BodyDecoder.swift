@@ -26,7 +26,7 @@ final class BodyDecoder {
 
     private static let roomOfStage = 32 * 1024
     /// libcurl's limit. A longer list is an attack.
-    private static let most = 5
+    private static let maximumCodings = 5
 
     /// Returns the decoder for a response; `nil` if the body is not encoded. Of the transfer codings libcurl undoes
     /// chunking only.
@@ -46,7 +46,9 @@ final class BodyDecoder {
 
     /// Creates a decoder for codings, named in the order in which they were applied.
     init(_ names: [Substring]) throws(BrokenCoding) {
-        guard names.count <= Self.most else { throw BrokenCoding(reason: "more than \(Self.most) content codings") }
+        guard names.count <= Self.maximumCodings else {
+            throw BrokenCoding(reason: "more than \(Self.maximumCodings) content codings")
+        }
         var stages: [Stage] = []
         for name in names.reversed() {
             guard let coding = ContentCoding(name: name) else {
@@ -61,7 +63,7 @@ final class BodyDecoder {
     var mayEnd: Bool { stages.allSatisfy(\.decoder.mayEnd) }
 
     /// Decodes a chunk and delivers the output until the sink pauses or refuses.
-    func take(
+    func decode(
         _ chunk: UnsafeRawBufferPointer, _ deliver: (UnsafeRawBufferPointer) -> BodyAnswer
     ) throws(BrokenCoding) -> BodyAnswer {
         guard let last = stages.last else { return deliver(chunk) }

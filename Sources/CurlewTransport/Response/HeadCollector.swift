@@ -174,7 +174,7 @@ struct FieldLines {
     /// Adds the field in a line, or a folded line to the field before it. A line without a name is ignored.
     mutating func append(_ text: UnsafeRawBufferPointer) {
         if HeadCollector.isFolded(text[0]) { return fold(text) }
-        if folded != nil { settle() }
+        if folded != nil { storeFolded() }
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
         let name = String(decoding: Self.trimmed(UnsafeRawBufferPointer(rebasing: text[..<colon])), as: UTF8.self)
         let bytes = Self.trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...]))
@@ -190,7 +190,8 @@ struct FieldLines {
         folded?.append(String(decoding: Self.trimmed(text), as: UTF8.self))
     }
 
-    private mutating func settle() {
+    /// Replaces the last field's value by the folded one.
+    private mutating func storeFolded() {
         guard let value = folded, let last = fields.popLast() else { return }
         fields.append(HTTPHeader(name: last.name, value: value))
         folded = nil
@@ -199,9 +200,9 @@ struct FieldLines {
     /// The fields received so far.
     var all: [HTTPHeader] {
         guard folded != nil else { return fields }
-        var settled = self
-        settled.settle()
-        return settled.fields
+        var copy = self
+        copy.storeFolded()
+        return copy.fields
     }
 
     private static func trimmed(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {

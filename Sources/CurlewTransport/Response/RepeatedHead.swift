@@ -24,18 +24,19 @@ struct RepeatedHead {
     private var isKept = false
     /// Whether the next line is compared with the last head.
     private var compares = false
-    /// `misses` counts consecutive heads that differed. After some of them, the next `rest` heads are not compared.
+    /// `misses` counts consecutive heads that differed. After more than `maximumMisses`, comparing pauses for
+    /// `headsToSkip` heads.
     private var misses = 0
-    private var rest = 0
+    private var headsToSkip = 0
 
-    private static let longest = 4096
+    private static let maximumSize = 4096
     private static let maximumMisses = 4
-    private static let pause = 32
+    private static let skippedHeads = 32
 
     /// Called before the head of another transfer, or of the next response.
     mutating func restart() {
         matched = 0
-        compares = rest == 0 && !bytes.isEmpty
+        compares = headsToSkip == 0 && !bytes.isEmpty
     }
 
     /// Compares the next line of the head. A line has one newline, at its end, so equal bytes are equal lines.
@@ -71,7 +72,7 @@ struct RepeatedHead {
         }
         coming.removeAll(keepingCapacity: true)
         coming.append(contentsOf: bytes[..<matched])
-        isKept = rest == 0
+        isKept = headsToSkip == 0
         matched = 0
     }
 
@@ -79,26 +80,26 @@ struct RepeatedHead {
     fileprivate mutating func record(_ line: UnsafeRawBufferPointer, isFirst: Bool) {
         compares = false
         if isFirst {
-            isKept = rest == 0
+            isKept = headsToSkip == 0
             coming.removeAll(keepingCapacity: true)
         }
         guard isKept else { return }
         // A large head, or one with a line whose end is in doubt, is not stored and is parsed each time.
         isKept =
-            coming.count + line.count <= Self.longest
+            coming.count + line.count <= Self.maximumSize
             && line.firstIndex(of: UInt8(ascii: "\n")) == line.count - 1
         if isKept { coming.append(contentsOf: line) }
     }
 
     /// Called when the recorded head is complete.
     fileprivate mutating func remember(_ head: ResponseHead) {
-        if rest > 0 {
-            rest -= 1
+        if headsToSkip > 0 {
+            headsToSkip -= 1
         } else if isKept {
             swap(&bytes, &coming)
             self.head = head
             misses += 1
-            if misses > Self.maximumMisses { (misses, rest) = (0, Self.pause) }
+            if misses > Self.maximumMisses { (misses, headsToSkip) = (0, Self.skippedHeads) }
         }
         restart()
     }

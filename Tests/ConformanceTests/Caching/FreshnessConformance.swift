@@ -35,7 +35,7 @@ internal import Testing
         }
     }
 
-    @Test func freshness() throws {
+    @Test func cacheFreshnessMatchesTheCorpus() throws {
         try conform("cache-freshness") { (item: Case) in
             switch item.kind {
             case "validation": .compare(try Self.usability(of: item), item.expected)

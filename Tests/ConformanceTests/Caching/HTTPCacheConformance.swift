@@ -11,7 +11,7 @@ internal import Testing
         "partial-store-partial-reuse-partial-absent", "partial-store-partial-complete",
     ]
 
-    @Test func aPrivateCacheBehavesAsHTTPSays() async throws {
+    @Test func privateCachePassesHTTPCacheTests() async throws {
         let cases = try Corpus.cases("http-cache-tests", as: ReplayCase.self)
         let counts = try await run(cases.filter { !$0.isForSharedCaches && !$0.isForCDNs }, mode: .private)
         // The share of the whole collection that must pass, 130 of 142 and 80 of 95, applied to this half of it.
@@ -19,7 +19,7 @@ internal import Testing
         #expect(counts["optimal"]?.passed ?? 0 >= 37)
     }
 
-    @Test func aSharedCacheGivesNoWrongAnswer() async throws {
+    @Test func sharedCachePassesHTTPCacheTests() async throws {
         let cases = try Corpus.cases("http-cache-tests", as: ReplayCase.self)
         // These cases concern `s-maxage` in a private cache, although the corpus marks them as shared.
         func isOfPrivate(_ item: ReplayCase) -> Bool { item.id.hasPrefix("freshness-max-age-s-maxage-private") }

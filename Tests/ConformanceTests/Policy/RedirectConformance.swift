@@ -55,9 +55,9 @@ struct RedirectConformance {
         var head = ResponseHead(status: item.status ?? 302)
         if let location { head.headers.append(name: "Location", value: location) }
         let body = item.body.map { BodySource.data(Data($0.utf8)) } ?? .none
-        let origin = RedirectOrigin(
+        let source = RedirectSource(
             url: base, method: HTTPMethod(rawValue: item.method ?? "GET"), body: body, hops: hops)
-        return RedirectPolicy().action(for: head, answering: origin)
+        return RedirectPolicy().action(for: head, answering: source)
     }
 
     static func judge(_ item: Case, _ action: RedirectAction) -> Verdict {

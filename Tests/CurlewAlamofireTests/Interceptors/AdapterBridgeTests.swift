@@ -9,13 +9,13 @@ private struct Refusal: Error {}
 /// The four forms of an adapter, each in a type that has no other. Every form adds its name to a header.
 private struct AsyncUsing: RequestAdapter {
     func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
-        urlRequest.marked("async using")
+        urlRequest.adapted(mark: "async using")
     }
 }
 
 private struct AsyncFor: RequestAdapter {
     func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
-        urlRequest.marked("async for")
+        urlRequest.adapted(mark: "async for")
     }
 }
 
@@ -25,7 +25,7 @@ private struct CompletionUsing: RequestAdapter {
         using state: RequestAdapterState,
         completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
     ) {
-        completion(.success(urlRequest.marked("completion using")))
+        completion(.success(urlRequest.adapted(mark: "completion using")))
     }
 }
 
@@ -35,7 +35,7 @@ private struct CompletionFor: RequestAdapter {
         for session: Session,
         completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
     ) {
-        completion(.success(urlRequest.marked("completion for")))
+        completion(.success(urlRequest.adapted(mark: "completion for")))
     }
 }
 
@@ -79,7 +79,7 @@ private final class Slow: RequestAdapter, Sendable {
 }
 
 extension URLRequest {
-    fileprivate func marked(_ mark: String) -> URLRequest {
+    fileprivate func adapted(mark: String) -> URLRequest {
         var copy = self
         copy.headers.add(name: "Adapted", value: (headers["Adapted"].map { $0 + ", " } ?? "") + mark)
         return copy
@@ -96,7 +96,7 @@ struct AdapterBridgeTests {
             .headers["Adapted"]
     }
 
-    @Test func everyFormAloneIsCalled() async throws {
+    @Test func eachFormOfAdapterIsCalled() async throws {
         #expect(try await adapted(by: AsyncUsing()) == "async using")
         #expect(try await adapted(by: AsyncFor()) == "async for")
         #expect(try await adapted(by: CompletionUsing()) == "completion using")
@@ -104,7 +104,7 @@ struct AdapterBridgeTests {
         #expect(try await adapted(by: Neither()) == nil)
     }
 
-    @Test func theFirstAnswerCounts() async throws {
+    @Test func onlyTheFirstCompletionIsUsed() async throws {
         let state = RequestAdapterState(requestID: UUID(), session: session)
         await #expect(throws: Refusal.self) { try await AlamofireStyle().adapt(request, using: state) }
     }
@@ -119,16 +119,16 @@ struct AdapterBridgeTests {
         slow.answer.value?(.success(request))
     }
 
-    @Test func aLateAnswerResumesTheAdapter() async throws {
+    @Test func lateCompletionResumesTheAdapter() async throws {
         let slow = Slow()
         let task = Task { try await adapted(by: slow) }
         try await slow.started.wait()
-        slow.answer.value?(.success(request.marked("late")))
+        slow.answer.value?(.success(request.adapted(mark: "late")))
         slow.answer.value?(.failure(Refusal()))
         #expect(try await task.value == "late")
     }
 
-    @Test func aCancelledTaskAsksNobody() async throws {
+    @Test func cancelledTaskDoesNotCallTheAdapter() async throws {
         let slow = Slow()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -139,23 +139,23 @@ struct AdapterBridgeTests {
     }
 
     @Test func closuresAdapt() async throws {
-        let completion = Adapter { request, _, completion in completion(.success(request.marked("completion"))) }
-        let structured = Adapter { request, _ in request.marked("async") }
+        let completion = Adapter { request, _, completion in completion(.success(request.adapted(mark: "completion"))) }
+        let structured = Adapter { request, _ in request.adapted(mark: "async") }
         #expect(try await adapted(by: completion) == "completion")
         #expect(try await adapted(by: structured) == "async")
         let viaStatic: any RequestInterceptor = .adapter { request, _, completion in
-            completion(.success(request.marked("static")))
+            completion(.success(request.adapted(mark: "static")))
         }
         #expect(try await adapted(by: viaStatic) == "static")
     }
 
-    @Test func closuresAnswerCallersWithCompletions() async throws {
-        let adapter = Adapter { request, _, completion in completion(.success(request.marked("at once"))) }
+    @Test func closureAdapterCallsTheCompletion() async throws {
+        let adapter = Adapter { request, _, completion in completion(.success(request.adapted(mark: "at once"))) }
         let seen = Watched<String?>(nil)
         adapter.adapt(request, for: session) { result in seen.change { $0 = try? result.get().headers["Adapted"] } }
         #expect(seen.value == "at once")
 
-        let structured = Adapter { request, _ in request.marked("async") }
+        let structured = Adapter { request, _ in request.adapted(mark: "async") }
         let answer = await withCheckedContinuation { continuation in
             structured.adapt(request, for: session) { continuation.resume(returning: $0) }
         }
@@ -166,7 +166,7 @@ struct AdapterBridgeTests {
         let third = Watched(0)
         let interceptor = Interceptor(
             adapters: [AsyncUsing(), CompletionFor()],
-            interceptors: [Adapter { request, _ in request.marked("last") }]
+            interceptors: [Adapter { request, _ in request.adapted(mark: "last") }]
         )
         #expect(try await adapted(by: interceptor) == "async using, completion for, last")
 
@@ -183,7 +183,7 @@ struct AdapterBridgeTests {
         #expect(third.value == 0)
     }
 
-    @Test func interceptorsAnswerCallersWithCompletions() throws {
+    @Test func interceptorCallsTheCompletion() throws {
         let seen = Watched<String?>(nil)
         let interceptor = Interceptor(adapters: [CompletionFor(), CompletionFor()])
         interceptor.adapt(request, for: session) { result in seen.change { $0 = try? result.get().headers["Adapted"] } }
@@ -195,7 +195,7 @@ struct AdapterBridgeTests {
         #expect(try await adapted(by: Interceptor(interceptors: [inner, inner])) == "async for, async for")
     }
 
-    @Test func redirectHandlersHaveTwoForms() async throws {
+    @Test func redirectHandlerMayBeAsyncOrUseCompletion() async throws {
         struct Stopping: RedirectHandler {
             func task(
                 _ task: TaskIdentifier,
@@ -219,7 +219,7 @@ struct AdapterBridgeTests {
         #expect(await decision(Default()) == "as it was")
         #expect(await decision(.follow) == "as it was")
         #expect(await decision(.doNotFollow) == nil)
-        #expect(await decision(.modify { _, request, _ in request.marked("modified") }) == "modified")
+        #expect(await decision(.modify { _, request, _ in request.adapted(mark: "modified") }) == "modified")
         #expect(await decision(Redirector(behavior: .modify { _, _, _ in nil })) == nil)
     }
 }

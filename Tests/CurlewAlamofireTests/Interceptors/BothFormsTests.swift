@@ -3,14 +3,6 @@ import CurlewTesting
 import Foundation
 import Testing
 
-extension URLRequest {
-    fileprivate func marked(_ mark: String) -> URLRequest {
-        var copy = self
-        copy.headers.add(name: "Marks", value: [headers["Marks"], mark].compactMap(\.self).joined(separator: " "))
-        return copy
-    }
-}
-
 private struct Completing: RequestInterceptor {
     func adapt(
         _ urlRequest: URLRequest,
@@ -138,14 +130,14 @@ struct BothFormsTests {
             (Completing(), "completion"), (Waiting(), "async"), (Core(), "core"), (Foreign(), "foreign"),
             (Interceptor(interceptors: [Completing(), Waiting(), Core(), Foreign()]), "completion async core foreign"),
         ] as [(any Curlew.RequestInterceptor, String)])
-    func theSessionCallsWhicheverIsWritten(interceptor: any Curlew.RequestInterceptor, marks: String) async {
+    func sessionCallsTheImplementedForm(interceptor: any Curlew.RequestInterceptor, marks: String) async {
         let request = Session(transport: flaky, interceptor: interceptor).request("https://example.org/").validate()
         let response = await request.serializingData().response
         #expect(response.response?.headers["Marks"] == marks)
         #expect(request.retryCount == 1)
     }
 
-    @Test func withoutAFormNothingChanges() async throws {
+    @Test func interceptorWithoutMethodsChangesNothing() async throws {
         let silent = Silent()
         let transport = MockTransport { $0.url.path == "/" ? .redirect(to: "/end") : .status(503) }
         let session = Session(transport: transport, interceptor: silent, redirectHandler: silent)
@@ -161,7 +153,7 @@ struct BothFormsTests {
         #expect(await silent.dataTask(TaskIdentifier(rawValue: 1), willCacheResponse: stored)?.data == stored.data)
     }
 
-    @Test func partsOfCurlewAnswerCallersWithCompletions() async throws {
+    @Test func coreInterceptorsCallTheCompletion() async throws {
         let session = Session(transport: MockTransport())
         let interceptor = Interceptor(interceptors: [Completing(), Foreign()])
         let plain = URLRequest(url: URL(filePath: "/"))
@@ -177,7 +169,7 @@ struct BothFormsTests {
         #expect(answer == "retry")
     }
 
-    @Test func anAuthenticatorsCompletionIsTakenOnce() async throws {
+    @Test func onlyFirstCompletionOfAuthenticatorIsUsed() async throws {
         let interceptor = AuthenticationInterceptor(
             authenticator: CompletingAuthenticator(), credential: Token(text: "old"))
         let transport = MockTransport { $0.headers["Authorization"] == "Bearer new" ? .text("in") : .status(401) }
@@ -186,7 +178,7 @@ struct BothFormsTests {
         #expect(interceptor.credential?.text == "new")
     }
 
-    @Test func anAuthenticatorWithoutARefreshSaysSo() async throws {
+    @Test func authenticatorWithoutRefreshIsUnsupported() async throws {
         let interceptor = AuthenticationInterceptor(
             authenticator: RefreshlessAuthenticator(), credential: Token(text: "old", requiresRefresh: true))
         let session = Session(transport: MockTransport())
@@ -208,7 +200,7 @@ struct BothFormsTests {
         #expect(transport.requests.map(\.url.path) == ["/no", "/yes", "/no"])
     }
 
-    @Test func staticMembersInExtensionsOfCurlewsProtocolsAreOfferedAsParameters() async {
+    @Test func staticMembersOfCoreProtocolsCanBeParameters() async {
         let session = Session(
             transport: flaky, interceptor: .completing, redirectHandler: .silent, cachedResponseHandler: .silent)
         let request = session.request("https://example.org/", interceptor: .completing)
@@ -221,7 +213,7 @@ struct BothFormsTests {
         #expect(session.cachedResponseHandler is any CachedResponseHandler)
     }
 
-    @Test func policiesGivenAsParametersAreThoseOfThisModule() {
+    @Test func retryPolicyParametersAreThoseOfThisModule() {
         let interceptors: [any Curlew.RequestInterceptor] = [
             .retryPolicy, .retryPolicy(retryLimit: 5), .connectionLostRetryPolicy,
             .connectionLostRetryPolicy(retryLimit: 1),
@@ -232,7 +224,7 @@ struct BothFormsTests {
         #expect(Session(interceptor: .connectionLostRetryPolicy).interceptor is ConnectionLostRetryPolicy)
     }
 
-    @Test func policiesAreMadeWhereverOneIsAskedFor() async {
+    @Test func retryPolicyShorthandWorksForEveryType() async {
         let mine: any RequestInterceptor = .retryPolicy
         let typed: RetryPolicy = .retryPolicy(retryLimit: 1)
         #expect((mine as? RetryPolicy)?.retryLimit == 2)

@@ -69,7 +69,7 @@ struct InterceptorTests {
         Interceptor(adapters: [Marker(name: "first"), CompletionMarker(name: "second"), Marker(name: "third")])
     }
 
-    @Test func adaptsInOrderWhateverFormEachHas() async throws {
+    @Test func adaptersOfEveryFormRunInOrder() async throws {
         #expect(try await three.adapt(plain, for: session).marks == "first second third")
         let state = RequestAdapterState(requestID: UUID(), session: session)
         #expect(try await three.adapt(plain, using: state).marks == "first second third")
@@ -88,7 +88,7 @@ struct InterceptorTests {
         #expect(made.marks == "first second")
     }
 
-    @Test func theFirstAdapterThatFailsIsTheLast() async throws {
+    @Test func firstFailingAdapterStopsAdaptation() async throws {
         let interceptor = Interceptor(
             adapters: [Marker(name: "first"), Marker(name: "second", fails: true), Marker(name: "third", fails: true)])
         await #expect(throws: Refusal(name: "second")) { try await interceptor.adapt(plain, for: session) }
@@ -99,7 +99,7 @@ struct InterceptorTests {
         #expect(throws: Refusal(name: "second")) { try result.get() }
     }
 
-    @Test func closuresAreOneOfEach() async throws {
+    @Test func closureInterceptorAdaptsAndRetries() async throws {
         let interceptor = Interceptor(
             adaptHandler: { request, _, completion in completion(.success(request.with("closure"))) },
             retryHandler: { _, _, _, completion in completion(.retryWithDelay(3)) }
@@ -109,7 +109,7 @@ struct InterceptorTests {
     }
 
     @Test(arguments: [true, false])
-    func theFirstAnswerThatSaysSomethingCounts(completes: Bool) async {
+    func firstRetrierThatDecidesIsUsed(completes: Bool) async {
         let asked = Lock<[String]>([])
         let interceptor = Interceptor(retriers: [
             Answerer(answer: .doNotRetry, asked: asked, name: "first"),
@@ -121,7 +121,7 @@ struct InterceptorTests {
     }
 
     @Test(arguments: [true, false])
-    func whereNobodySaysAnythingNothingIsRetried(completes: Bool) async {
+    func requestIsNotRetriedIfNoRetrierAsksForIt(completes: Bool) async {
         let asked = Lock<[String]>([])
         let interceptor = Interceptor(retriers: [
             Answerer(answer: .doNotRetry, asked: asked, name: "first"),

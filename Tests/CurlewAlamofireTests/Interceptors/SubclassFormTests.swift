@@ -20,14 +20,6 @@ private struct AsyncPart: RequestInterceptor {
     }
 }
 
-extension URLRequest {
-    fileprivate func marked(_ mark: String) -> URLRequest {
-        var copy = self
-        copy.headers.add(name: "Marks", value: [headers["Marks"], mark].compactMap(\.self).joined(separator: " "))
-        return copy
-    }
-}
-
 // Each of these subclasses overrides one form and calls `super`.
 
 // SAFETY: it adds no stored property, like the subclasses that follow.
@@ -139,22 +131,22 @@ struct SubclassFormTests {
     ]
 
     @Test(arguments: interceptors.indices)
-    func theRunAsksWhicheverFormIsOverridden(index: Int) async throws {
+    func requestCallsTheOverriddenAdapterForm(index: Int) async throws {
         #expect(try await marks(of: Self.interceptors[index]) == "own part")
     }
 
     @Test(arguments: interceptors.indices)
-    func aPartOfAnInterceptorMayBeASubclass(index: Int) async throws {
+    func interceptorMayContainASubclass(index: Int) async throws {
         let inner = Self.interceptors[index]
         #expect(try await marks(of: Interceptor(interceptors: [inner, inner])) == "own part own part")
         #expect(try await marks(of: TwiceInterceptor(interceptors: [inner])) == "own own part")
     }
 
-    @Test func anOverrideMayChangeWhatItsPartsHaveMade() async throws {
+    @Test func overrideMayChangeTheAdaptedRequest() async throws {
         #expect(try await marks(of: LastInterceptor(interceptors: [AsyncPart()])) == "part own")
     }
 
-    @Test func oneFormByWayOfAnotherDoesNotRecurse() async throws {
+    @Test func adapterOverrideMayCallAnotherForm() async throws {
         #expect(try await marks(of: RoundaboutInterceptor(interceptors: [AsyncPart()])) == "part own")
     }
 
@@ -179,7 +171,7 @@ struct SubclassFormTests {
     }
 
     @Test(arguments: interceptors.indices)
-    func callersWithACompletionReachAllParts(index: Int) async throws {
+    func adaptWithCompletionCallsAllParts(index: Int) async throws {
         let session = Session(transport: MockTransport())
         let plain = URLRequest(url: URL(filePath: "/"))
         // A class that overrides another form than the called one behaves like its base class.
@@ -197,7 +189,7 @@ struct SubclassFormTests {
         }
     }
 
-    @Test func cancellationReachesAPartByWayOfAnOverride() async throws {
+    @Test func cancellationReachesAdapterThroughOverride() async throws {
         let started = Gate()
         let ended = Recorded<Bool>()
         let sleeping = Adapter { request, _ in
@@ -218,7 +210,7 @@ struct SubclassFormTests {
         #expect(ended.all == [true])
     }
 
-    @Test func aRequestThatAnOverrideSendsIsAdaptedToo() async throws {
+    @Test func requestSentByOverrideIsAdapted() async throws {
         // SAFETY: see above.
         final class Fetching: Interceptor, @unchecked Sendable {
             override func adapt(

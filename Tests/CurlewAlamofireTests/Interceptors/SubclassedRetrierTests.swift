@@ -83,7 +83,7 @@ struct SubclassedRetrierTests {
         return request.retryCount
     }
 
-    @Test func theRunAsksWhicheverFormIsOverridden() async throws {
+    @Test func requestCallsTheOverriddenRetrierForm() async throws {
         let (completing, waiting) = (Completing(retriers: [AsyncRetrier()]), Waiting(retriers: [AsyncRetrier()]))
         #expect(try await retries(with: completing) == 1)
         #expect(try await retries(with: waiting) == 1)
@@ -91,7 +91,7 @@ struct SubclassedRetrierTests {
         #expect(waiting.asked.all == [0, 1])
     }
 
-    @Test func oneFormByWayOfTheOtherDoesNotRecurse() async throws {
+    @Test func retrierOverrideMayCallTheOtherForm() async throws {
         let interceptor = Roundabout(retriers: [AsyncRetrier()])
         #expect(try await retries(with: interceptor) == 1)
         #expect(interceptor.asked.all == [0, 1])
@@ -100,7 +100,7 @@ struct SubclassedRetrierTests {
         #expect(policy.asked.all == [0, 1])
     }
 
-    @Test func aRetriersSubclassOverridesItsFormWithACompletion() async throws {
+    @Test func retrierSubclassMayOverrideCompletionForm() async throws {
         let waits = CompletingRetrier { request, _, _ in request.retryCount == 0 ? .retry : .doNotRetry }
         #expect(try await retries(with: waits) == 1)
         #expect(waits.asked.all == [0, 1])
@@ -111,7 +111,7 @@ struct SubclassedRetrierTests {
         #expect(completes.asked.all == [0, 1])
     }
 
-    @Test func callersWithACompletionReachAllParts() async {
+    @Test func retryWithCompletionCallsAllParts() async {
         let session = Session(transport: MockTransport())
         let request = session.request("https://example.org/")
         let error = CurlewError(.receiveFailed, phase: .receive)
@@ -122,7 +122,7 @@ struct SubclassedRetrierTests {
         #expect(answer == "retry")
     }
 
-    @Test func cancellationReachesAPartByWayOfAnOverride() async throws {
+    @Test func cancellationReachesRetrierThroughOverride() async throws {
         struct Sleeping: RequestRetrier {
             let started: Gate
             let ended: Recorded<Bool>

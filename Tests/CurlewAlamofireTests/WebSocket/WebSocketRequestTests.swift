@@ -292,7 +292,7 @@ struct WebSocketRequestTests {
         try await eventually { left.isCancelled }
     }
 
-    @Test func configurations() {
+    @Test func webSocketConfigurationIsApplied() {
         let usual = WebSocketRequest.Configuration.default
         #expect(usual.protocol == nil && usual.maximumMessageSize == 1_048_576 && usual.pingInterval == nil)
         #expect(WebSocketRequest.Configuration.protocol("a").protocol == "a")

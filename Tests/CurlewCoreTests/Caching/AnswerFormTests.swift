@@ -11,7 +11,7 @@ import Testing
         ("bytes=0-9223372036854775807", nil),
     ]
 
-    @Test(arguments: ranges) func part(_ value: String, is range: Range<Int64>?) {
+    @Test(arguments: ranges) func rangeHeaderDecidesPart(_ value: String, is range: Range<Int64>?) {
         let form = AnswerForm(of: cacheRequest([("Range", value)]), from: stored([]), bodySize: 10)
         #expect(form == range.map { .part($0) })
     }
@@ -39,13 +39,13 @@ import Testing
         ([("If-Modified-Since", dateField(-101))], false), ([("If-Modified-Since", "x")], false),
     ]
 
-    @Test(arguments: conditions.indices) func condition(at index: Int) {
+    @Test(arguments: conditions.indices) func conditionDecidesWholeOrNotModified(at index: Int) {
         let response = stored([("ETag", "\"a\""), ("Last-Modified", dateField(-100))])
         let form = AnswerForm(of: cacheRequest(Self.conditions[index].request), from: response, bodySize: 10)
         #expect(form == (Self.conditions[index].isUnchanged ? .notModified : .whole))
     }
 
-    @Test func headsSayWhatFollows() {
+    @Test func headDescribesTheServedForm() {
         let response = stored([("Content-Length", "10"), ("Age", "3"), ("ETag", "\"a\""), ("Content-Type", "a/b")])
         func head(_ form: AnswerForm, age: TimeInterval = 5.9) -> ResponseHead {
             form.head(of: response, age: age, bodySize: 10)

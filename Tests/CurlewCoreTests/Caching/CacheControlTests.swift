@@ -28,7 +28,7 @@ import Testing
         (["private=a x, private=\"b\""], "private", true, []),
     ]
 
-    @Test(arguments: table.indices) func directivesThatMayNameFields(at index: Int) {
+    @Test(arguments: table.indices) func directivesWithFieldNamesAreParsed(at index: Int) {
         let item = Self.table[index]
         let control = CacheControl(receivedFields(item.lines.map { ("Cache-Control", $0) }))
         #expect(control.hasUnqualified(item.name) == item.isUnqualified)
@@ -39,7 +39,7 @@ import Testing
         ("public", true), ("PUBLIC", true), (" , public ,", true), ("public=\"x\"", true), ("max-age=1, public", true),
         ("public =", false), ("public=", false), ("public x", false), ("public =x", false), ("public, public =", false),
         ("\"public\"", false), ("x=\"public\"", false),
-    ]) func whatIsMalformedPermitsNothing(value: String, permits: Bool) {
+    ]) func malformedDirectivePermitsNothing(value: String, permits: Bool) {
         #expect(CacheControl(value).permits("public") == permits)
     }
 
@@ -47,7 +47,7 @@ import Testing
         ("no-cache; no-store; must-revalidate", ["no-cache", "no-store", "must-revalidate"]),
         ("public; no-store", ["public", "no-store"]),
         ("x=\"a;no-store\";private", ["x", "private"]), ("max-age=60;no-store", ["max-age", "no-store"]),
-    ]) func aSemicolonHidesNoDirective(value: String, names: [String]) {
+    ]) func semicolonDoesNotHideDirectives(value: String, names: [String]) {
         #expect(Set(CacheControl(value).directives.keys) == Set(names))
         #expect(!CacheControl(value).permits("public"))
     }
@@ -55,23 +55,23 @@ import Testing
     @Test(arguments: [
         (["extension=\"x, no-store"], true), (["private=\"a, b"], true), (["max-age=1", "x=\"\\\""], true),
         (["extension=\"x, no-store\""], false), (["max-age=1"], false),
-    ]) func aQuoteThatIsNotClosedIsNoticed(lines: [String], isUnreadable: Bool) {
+    ]) func unclosedQuoteIsDetected(lines: [String], isUnreadable: Bool) {
         #expect(CacheControl(receivedFields(lines.map { ("Cache-Control", $0) })).isUnreadable == isUnreadable)
     }
 
     @Test(arguments: ["max-stale=60 x", "max-stale=60;", "max-stale=\"60\"1", "max-stale ="])
-    func aMalformedNumberIsNone(value: String) {
+    func malformedNumberIsIgnored(value: String) {
         #expect(CacheControl(value).seconds("max-stale") == nil && !CacheControl(value).permits("max-stale"))
     }
 
-    @Test func pragmaCountsWithoutCacheControlOnly() {
+    @Test func pragmaIsUsedOnlyWithoutCacheControl() {
         #expect(CacheControl(receivedFields([("Pragma", "x, No-Cache")])).has("no-cache"))
         #expect(!CacheControl(receivedFields([("Pragma", "x")])).has("no-cache"))
         let both = CacheControl(receivedFields([("Pragma", "no-cache"), ("Cache-Control", "max-age=1")]))
         #expect(!both.has("no-cache"))
     }
 
-    @Test func ofOthersTheFirstCounts() {
+    @Test func firstOfRepeatedDirectivesIsUsed() {
         #expect(CacheControl("max-age=1, max-age=2, max-age").maxAge == 1)
         #expect(CacheControl("max-stale=1, max-stale").seconds("max-stale") == 1)
     }

@@ -79,7 +79,7 @@ import Testing
         Case("max-age=60", after: 65, [("If-None-Match", "\"e\"")], gives: "send bypassed"),
     ]
 
-    @Test(arguments: table) func decision(for item: Case) {
+    @Test(arguments: table) func requestAndStoredResponseDecide(for item: Case) {
         let request = cacheRequest(item.request, method: item.method, policy: item.policy)
         let response = stored([("Cache-Control", item.response), ("ETag", "\"e\"")])
         let now = cacheTestTime.addingTimeInterval(item.after)
@@ -98,7 +98,7 @@ import Testing
         #expect(open == nil)
     }
 
-    @Test func whatIsFoundDoesNotAnswerAPost() {
+    @Test func storedResponseIsNotUsedForPOST() {
         let request = cacheRequest(method: .post, policy: .onlyStored)
         let found = storedEntry(stored([("Cache-Control", "max-age=60")]))
         let decision = CacheDecision(for: request, found: found, mode: .private, now: cacheTestTime)
@@ -112,7 +112,7 @@ import Testing
         ([("If-None-Match", "\"a\"")], .useProtocol, "send bypassed"),
     ]
 
-    @Test(arguments: empty.indices) func decisionWithNothingStored(at index: Int) {
+    @Test(arguments: empty.indices) func requestDecidesIfNothingIsStored(at index: Int) {
         let item = Self.empty[index]
         let request = cacheRequest(item.request, policy: item.policy)
         let decision = CacheDecision(for: request, found: nil, mode: .private, now: cacheTestTime)
@@ -128,7 +128,7 @@ import Testing
         ("max-age=1, stale-if-error=9", "", -5, false),
     ]
 
-    @Test(arguments: failures.indices) func servedOnFailure(at index: Int) {
+    @Test(arguments: failures.indices) func staleResponseIsServedOnFailureIfPermitted(at index: Int) {
         let item = Self.failures[index]
         let request = cacheRequest(item.request.isEmpty ? [] : Self.says(item.request))
         let response = stored([("Cache-Control", item.response)])

@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewTesting
 import Foundation
 import Testing
 
@@ -30,18 +31,18 @@ import Testing
         )
     )
 
-    @Test func anEntryComesBackAsItWas() {
+    @Test func encodedEntryIsDecodedUnchanged() {
         #expect(CacheEntry(encoded: Self.entry.encoded) == Self.entry)
     }
 
-    @Test func flagsAreKeptApart() {
+    @Test func flagsAreEncodedSeparately() {
         var other = Self.entry
         other.response.isContentDecoded = true
         other.lifetime.canBeValidated = false
         #expect(CacheEntry(encoded: other.encoded) == other)
     }
 
-    @Test func datesThatNoClockShowsAreBroughtWithin() {
+    @Test func extremeDatesAreClamped() {
         var entry = Self.entry
         entry.lifetime = CacheLifetime(
             freshUntil: .distantPast, usableUntil: Date(timeIntervalSince1970: .infinity), canBeValidated: false)
@@ -64,7 +65,7 @@ import Testing
         #expect(CacheEntry(encoded: encoded + [0]) == nil)
     }
 
-    @Test func everyChangedByteIsReadOrRefusedWithoutATrap() {
+    @Test func changedByteNeverTraps() {
         let encoded = Self.entry.encoded
         for index in encoded.indices {
             for value in [0, 1, 0x7F, 0x80, 0xFF] as [UInt8] {
@@ -75,14 +76,14 @@ import Testing
         }
     }
 
-    @Test func aLaterVersionIsNotRead() {
+    @Test func entryOfLaterVersionIsNotRead() {
         var later = Self.entry.encoded
         later[later.startIndex] = 2
         #expect(CacheEntry(encoded: later) == nil)
     }
 
     /// Later versions must be able to read the entries that are on disks.
-    @Test func theFormIsStable() {
+    @Test func encodedFormIsStable() {
         let entry = CacheEntry(
             id: "0f",
             key: CacheKey(url: "http://a/"),
@@ -117,23 +118,14 @@ import Testing
 
 /// Random entries. The seed is fixed, so every run tests equal ones.
 @Suite("Properties of encoded entries") struct CacheEntryPropertyTests {
-    private struct Numbers: RandomNumberGenerator {
-        var state: UInt64 = 1
-
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return state ^ state >> 29
-        }
-    }
-
     private static let texts = [
         "", "a", "ä\u{301}", "max-age=60, stale-if-error=1", "\"tag\"", "\t x", "\u{FEFF}", "🐦",
         String(repeating: "long ", count: 60),
     ]
 
-    private static func entry(_ numbers: inout Numbers) -> CacheEntry {
-        func text(_ numbers: inout Numbers) -> String { texts.randomElement(using: &numbers) ?? "" }
-        func date(_ numbers: inout Numbers) -> Date {
+    private static func entry(_ numbers: inout SplitMix) -> CacheEntry {
+        func text(_ numbers: inout SplitMix) -> String { texts.randomElement(using: &numbers) ?? "" }
+        func date(_ numbers: inout SplitMix) -> Date {
             let milliseconds = Int64.random(in: -1_000_000_000_000_000...1_000_000_000_000_000, using: &numbers)
             return Date(timeIntervalSince1970: Double(milliseconds >> Int64.random(in: 0...40, using: &numbers)) / 1000)
         }
@@ -163,7 +155,7 @@ import Testing
     }
 
     @Test("an entry is read back as it was written, and truncated or extended data is refused") func roundTrip() {
-        var numbers = Numbers()
+        var numbers = SplitMix(seed: 1)
         for _ in 0..<300 {
             let entry = Self.entry(&numbers)
             let encoded = entry.encoded
@@ -179,7 +171,7 @@ import Testing
     }
 
     @Test("every changed bit of an entry changes its checksum") func changedBytes() {
-        var numbers = Numbers()
+        var numbers = SplitMix(seed: 1)
         for _ in 0..<20 {
             let encoded = Self.entry(&numbers).encoded
             let check = StoreChecksum.of(encoded)

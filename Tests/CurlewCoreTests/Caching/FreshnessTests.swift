@@ -49,7 +49,7 @@ import Testing
         Lifetime([], 0, status: 302),
     ]
 
-    @Test(arguments: lifetimes) func lifetime(of item: Lifetime) {
+    @Test(arguments: lifetimes) func headersDecideFreshnessLifetime(of item: Lifetime) {
         #expect(Freshness(stored(item.fields, status: item.status), mode: item.mode).lifetime == item.seconds)
     }
 
@@ -62,7 +62,7 @@ import Testing
         ([("Date", dateField(-20)), ("Age", "30")], 3, 33), ([("Date", "no date")], 2, 2),
     ]
 
-    @Test(arguments: ages.indices) func initialAge(at index: Int) {
+    @Test(arguments: ages.indices) func ageAndDatesDecideInitialAge(at index: Int) {
         let item = Self.ages[index]
         var response = stored(item.fields)
         response.requestTime = cacheTestTime.addingTimeInterval(-item.delay)
@@ -71,7 +71,7 @@ import Testing
         #expect(freshness.age(at: cacheTestTime.addingTimeInterval(5)) == item.age + 5)
     }
 
-    @Test func aClockThatGoesBackMakesNothingYounger() {
+    @Test func clockSetBackDoesNotReduceAge() {
         let freshness = Freshness(stored([("Cache-Control", "max-age=60"), ("Age", "5")]), mode: .private)
         let before = cacheTestTime.addingTimeInterval(-3600)
         #expect(freshness.age(at: before) == 5)
@@ -96,7 +96,7 @@ import Testing
         ("max-age=1, stale-while-revalidate=9, no-cache=\"a\", no-cache=\"b\"", .private, false, 9),
     ]
 
-    @Test(arguments: stale.indices) func staleWindow(at index: Int) {
+    @Test(arguments: stale.indices) func cacheControlDecidesStaleWindow(at index: Int) {
         let item = Self.stale[index]
         let freshness = Freshness(stored([("Cache-Control", item.control)]), mode: item.mode)
         #expect(freshness.mustRevalidate == item.mustRevalidate)

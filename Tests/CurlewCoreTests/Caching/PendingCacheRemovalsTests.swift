@@ -7,7 +7,7 @@ struct PendingCacheRemovalsTests {
     @Test("beyond the maximum, pending removals are replaced by a removal of everything") func bound() {
         var pending = PendingCacheRemovals()
         let key = CacheKey(url: "http://store.test/a")
-        for number in 0..<PendingCacheRemovals.most { pending.add(.url("http://other.test/\(number)")) }
+        for number in 0..<PendingCacheRemovals.maximumCount { pending.add(.url("http://other.test/\(number)")) }
         #expect(pending.cover(CacheKey(url: "http://other.test/7")) && !pending.cover(key))
         pending.add(.url("http://other.test/7"))
         #expect(!pending.cover(key))

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct RevalidationTests {
-    @Test func newFieldsReplaceThoseOfTheirName() {
+    @Test func newFieldsReplaceThoseOfTheSameName() {
         let old = stored([
             ("A", "1"), ("a", "2"), ("B", "3"), ("Age", "9"), ("Content-Type", "a/b"), ("ETag", "\"1\""),
         ])
@@ -42,13 +42,13 @@ import Testing
         ([], [], false), ([tag], [], false), ([length], [("X", "6")], false),
     ]
 
-    @Test(arguments: heads.indices) func aHeadIsOfTheSameVersion(at index: Int) {
+    @Test(arguments: heads.indices) func validatorsDecideWhetherVersionIsSame(at index: Int) {
         let item = Self.heads[index]
         let head = ResponseHead(status: 200, headers: receivedFields(item.new))
         #expect(Revalidation.isSame(stored(item.old), as: head) == item.isSame)
     }
 
-    @Test func aHeadOfTheBodysLengthIsOfTheSameVersion() {
+    @Test func equalContentLengthIsTheSameVersion() {
         let head = ResponseHead(status: 200, headers: ["Content-Length": "10"])
         #expect(Revalidation.isSame(stored([]), as: head, bodySize: 10))
         #expect(!Revalidation.isSame(stored([]), as: head, bodySize: 9))
@@ -76,14 +76,14 @@ import Testing
             (.get, 200, [("Clear-Site-Data", "cache")], .none),
         ]
 
-    @Test(arguments: invalidations.indices) func invalidation(at index: Int) {
+    @Test(arguments: invalidations.indices) func methodAndResponseDecideInvalidation(at index: Int) {
         let item = Self.invalidations[index]
         let head = ResponseHead(status: item.status, headers: receivedFields(item.fields))
         let url = URL(string: "https://example.org/a")!
         #expect(Invalidation(method: item.method, url: url, head: head) == item.expected)
     }
 
-    @Test func onlySecureOriginsMayClearTheirData() {
+    @Test func clearSiteDataNeedsSecureOrigin() {
         let head = ResponseHead(status: 200, headers: ["Clear-Site-Data": "\"cache\""])
         #expect(Invalidation(method: .get, url: URL(string: "http://example.org/")!, head: head) == .none)
     }
@@ -95,7 +95,7 @@ import Testing
         (.bypassed(.method), "Curlew; fwd=method"), (.bypassed(.reload), "Curlew; fwd=request; detail=reload"),
     ]
 
-    @Test(arguments: statuses) func statusAsText(_ status: CacheStatus, is text: String) {
+    @Test(arguments: statuses) func cacheStatusIsDescribedAsText(_ status: CacheStatus, is text: String) {
         #expect(status.description == text)
     }
 }

@@ -111,14 +111,14 @@ import Testing
 
     static let all: [Case] = [table, qualified, ofOneRequest, failures].flatMap { $0 }
 
-    @Test(arguments: all) func storable(_ item: Case) {
+    @Test(arguments: all) func requestAndResponseDecideStorability(_ item: Case) {
         let head = ResponseHead(status: item.status, headers: receivedFields(item.fields))
         let request = cacheRequest(item.request, method: item.method)
         #expect(Storability.isStorable(head, for: request, mode: .private) == item.isPrivate)
         #expect(Storability.isStorable(head, for: request, mode: .shared) == item.isShared)
     }
 
-    @Test func whatBelongsToOneExchangeIsNotStored() {
+    @Test func fieldsOfOneExchangeAreNotStored() {
         let head = ResponseHead(
             status: 200,
             headers: receivedFields([
@@ -132,7 +132,7 @@ import Testing
         #expect(Storability.stored(head, mode: .shared).headers.map(\.name) == ["Cache-Control", "d", "D"])
     }
 
-    @Test func theFieldsOfAllDirectivesAreNotStored() {
+    @Test func fieldsNamedByDirectivesAreNotStored() {
         let head = ResponseHead(
             status: 200,
             headers: receivedFields([

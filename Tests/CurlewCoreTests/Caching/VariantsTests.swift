@@ -19,7 +19,7 @@ import Testing
         ("accept", ["a/b;c=\"; d\""], ["a/b;c=\";d\""], false),
     ]
 
-    @Test(arguments: same.indices) func values(at index: Int) {
+    @Test(arguments: same.indices) func equalFieldValuesAreTheSameVariant(at index: Int) {
         let item = Self.same[index]
         func name(_ values: [String]) -> String {
             Variants.name(of: receivedFields(values.map { (item.name, $0) }), varyingBy: [item.name]) { $0 }
@@ -27,19 +27,19 @@ import Testing
         #expect((name(item.one) == name(item.other)) == item.isSame)
     }
 
-    @Test func fieldsAreNamedOnceAndInOrder() {
+    @Test func varyFieldsAreListedOnceAndSorted() {
         #expect(Variants.fields(of: receivedFields([("Vary", "b, A"), ("vary", " a,, C")])) == ["a", "b", "c"])
         #expect(Variants.fields(of: [:]) == [])
         #expect(Variants.fields(of: receivedFields([("Vary", "a"), ("Vary", " *")])) == nil)
     }
 
     @Test(arguments: ["cookie authorization", "cookie;accept", "\"cookie\"", "a, b c", "a, cookie:", "(a)"])
-    func aVaryThatCannotBeReadNamesNoFields(value: String) {
+    func malformedVaryNamesNoFields(value: String) {
         #expect(Variants.fields(of: receivedFields([("Vary", value)])) == nil)
         #expect(Variants.fields(of: receivedFields([("Vary", "a"), ("Vary", value)])) == nil)
     }
 
-    @Test func theVariantThatMatchesAndCameLastIsTaken() {
+    @Test func latestMatchingVariantIsSelected() {
         let fields: [(String, String)] = [("Cache-Control", "max-age=9"), ("Vary", "Foo")]
         let one = storedEntry(stored(fields), for: cacheRequest([("Foo", "1")]), id: "one")
         var late = storedEntry(stored(fields), for: cacheRequest([("Foo", "1")]), id: "late")
@@ -53,13 +53,13 @@ import Testing
         #expect(selected([]) == nil)
     }
 
-    @Test func aDigestThatFindsAnotherKeyIsNoMatch() {
+    @Test func entryOfAnotherKeyIsNoMatch() {
         let other = CacheRequest(url: URL(string: "https://example.org/b")!)
         let entry = storedEntry(stored([("Cache-Control", "max-age=9")]), for: other)
         #expect(Variants.select([entry], for: cacheRequest()) { $0 } == nil)
     }
 
-    @Test func aCodedBodyIsNotGivenToThoseWhoWantItDecoded() {
+    @Test func codedBodyIsNotServedIfDecodingIsWanted() {
         let coded = storedEntry(stored([("Content-Encoding", "gzip")], decoded: false))
         let plain = storedEntry(stored([], decoded: false))
         #expect(Variants.select([coded], for: cacheRequest()) { $0 } == nil)
@@ -81,11 +81,11 @@ import Testing
         ("https://a/#", "https://a/"), ("http://a", "http://a/"), ("https://a?b", "https://a/?b"),
     ]
 
-    @Test(arguments: keys) func key(of url: String, is text: String) throws {
+    @Test(arguments: keys) func cacheKeyIsNormalizedURL(of url: String, is text: String) throws {
         #expect(CacheKey(url: try #require(URL(string: url))).url == text)
     }
 
-    @Test func keysAreTheSameWhereBothPartsAre() {
+    @Test func keysAreEqualIfURLAndPartitionAre() {
         let key = CacheKey(url: "https://example.org/a", partition: "p")
         #expect(key == CacheKey(url: "https://example.org/" + "a", partition: "p"))
         #expect(key.hashValue == CacheKey(url: "https://example.org/" + "a", partition: "p").hashValue)
@@ -101,7 +101,7 @@ import Testing
         ("no URL", "no URL"),
     ]
 
-    @Test(arguments: origins) func origin(of url: String, is origin: String) {
+    @Test(arguments: origins) func cacheKeyHasOriginOfURL(of url: String, is origin: String) {
         #expect(CacheKey(url: url).origin == origin)
     }
 }

@@ -31,17 +31,17 @@ struct EventStreamParserTests {
         let chunks = [Array("data: a\r\rdata: b\ndata: c\n\n: x\n\ndata: d".utf8), Array("\n\ndata: e\n\n".utf8)]
         let expected = [["a", "b\nc"], ["d", "e"]]
         for (chunk, texts) in zip(chunks, expected) {
-            var place = EventStreamParser.Place()
+            var cursor = EventStreamParser.Cursor()
             try chunk.withUnsafeBytes { bytes in
                 for text in texts {
-                    #expect(place.position < bytes.count)
-                    let event = try parser.next(in: bytes, from: &place)
+                    #expect(cursor.position < bytes.count)
+                    let event = try parser.next(in: bytes, from: &cursor)
                     #expect(event?.data == text)
                 }
                 for _ in 0..<2 {
-                    let none = try parser.next(in: bytes, from: &place)
+                    let none = try parser.next(in: bytes, from: &cursor)
                     #expect(none == nil)
-                    #expect(place.position == bytes.count)
+                    #expect(cursor.position == bytes.count)
                 }
             }
         }

@@ -8,14 +8,14 @@ struct SegmentPlanTests {
     @Test(
         "a file is divided into parts that cover it once",
         arguments: [
-            // total, have, count, minimum → lengths
+            // total, probed, count, minimum → lengths
             (1000, 0, 4, 1, [250, 250, 250, 250]), (1000, 100, 4, 1, [100, 225, 225, 225, 225]),
             (1003, 0, 4, 1, [251, 251, 251, 250]), (1000, 0, 4, 400, [500, 500]), (1000, 0, 4, 2000, [1000]),
             (1000, 1000, 4, 1, [1000]), (1000, 2000, 4, 1, [1000]), (3, 0, 8, 1, [1, 1, 1]), (0, 0, 4, 1, []),
             (10, 0, 0, 1, [10]), (10, 0, -3, 0, [10]), (10, 4, 1, 1, [4, 6]),
         ] as [(Int64, Int64, Int, Int64, [Int64])])
-    func division(_ total: Int64, _ have: Int64, _ count: Int, _ minimum: Int64, _ lengths: [Int64]) {
-        let plan = SegmentPlan(validator: Self.validator, total: total, have: have, count: count, minimum: minimum)
+    func division(_ total: Int64, _ probed: Int64, _ count: Int, _ minimum: Int64, _ lengths: [Int64]) {
+        let plan = SegmentPlan(validator: Self.validator, total: total, probed: probed, count: count, minimum: minimum)
         #expect(plan.segments.map(\.length) == lengths)
         var position: Int64 = 0
         for segment in plan.segments {
@@ -28,7 +28,7 @@ struct SegmentPlanTests {
 
     @Test("the request of a segment asks for its missing bytes of the same version")
     func headers() {
-        var plan = SegmentPlan(validator: Self.validator, total: 100, have: 10, count: 2, minimum: 1)
+        var plan = SegmentPlan(validator: Self.validator, total: 100, probed: 10, count: 2, minimum: 1)
         plan.wrote(10, inSegment: 0)
         plan.wrote(5, inSegment: 1)
         #expect(plan.headers(forSegment: 0) == nil)
@@ -58,10 +58,10 @@ struct SegmentPlanTests {
         arguments: [
             Probe(
                 status: 206, headers: ["Content-Range": "bytes 0-9/100", "ETag": "\"v1\""],
-                decision: .divide(validator: validator, have: 10, total: 100)),
+                decision: .divide(validator: validator, probed: 10, total: 100)),
             Probe(
                 status: 206, headers: ["Content-Range": "bytes 0-4/5", "ETag": "\"v1\""],
-                decision: .divide(validator: validator, have: 5, total: 5)),
+                decision: .divide(validator: validator, probed: 5, total: 5)),
             Probe(status: 206, headers: ["Content-Range": "bytes 0-9/*", "ETag": "\"v1\""], decision: .startOver),
             Probe(status: 206, headers: ["Content-Range": "bytes 1-9/100", "ETag": "\"v1\""], decision: .startOver),
             Probe(status: 206, headers: ["Content-Range": "bytes 0-9/100"], decision: .startOver),
@@ -96,7 +96,7 @@ struct SegmentPlanTests {
             (200, [:], .startOver), (416, [:], .startOver), (503, [:], .errorPage), (404, [:], .errorPage),
         ] as [(Int, [String: String], SegmentPlan.SegmentDecision)])
     func answers(_ status: Int, _ headers: [String: String], _ decision: SegmentPlan.SegmentDecision) {
-        var plan = SegmentPlan(validator: Self.validator, total: 100, have: 10, count: 2, minimum: 1)
+        var plan = SegmentPlan(validator: Self.validator, total: 100, probed: 10, count: 2, minimum: 1)
         plan.wrote(5, inSegment: 1)
         let head = ResponseHead(status: status, headers: HTTPHeaders(headers))
         #expect(plan.decision(for: head, segment: 1) == decision)

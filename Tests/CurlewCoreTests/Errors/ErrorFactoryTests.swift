@@ -169,7 +169,7 @@ import Testing
     ]
 
     @Test(arguments: requests + responses + trust + endings)
-    func saysWhatHappened(row: Row) {
+    func errorHasCodePhaseAndReason(row: Row) {
         #expect(row.error.code == row.code)
         #expect(row.error.phase == row.phase)
         #expect(row.error.reason == row.text)
@@ -178,24 +178,24 @@ import Testing
         #expect(row.error.errorDescription == row.text)
     }
 
-    @Test func anErrorOfTheTransportIsIntroduced() {
+    @Test func transportErrorDescriptionHasPrefix() {
         let error = CurlewError(.receiveFailed, phase: .receive, reason: "reset")
         #expect(error.errorDescription == "The exchange failed with error: reset")
         #expect(CurlewError(.internal, phase: .receive).errorDescription == "internal (phase receive)")
     }
 
-    @Test func aFormsErrorNamesItsFile() {
+    @Test func formErrorNamesItsFile() {
         #expect(CurlewError.formFile(Self.file, .directory).url == Self.file)
     }
 
-    @Test func aFailedRetryKeepsWhatFailedFirst() {
+    @Test func failedRetryKeepsTheOriginalError() {
         var original = CurlewError(.receiveFailed, phase: .receive, url: URL(string: "https://example.com"), attempt: 2)
         original.responseCode = 503
         let error = CurlewError.retryFailed(Reason(), original: original)
         #expect(error.url == original.url && error.attempt == 2 && error.responseCode == 503)
     }
 
-    @Test func wrapsByWhereItWasThrown() {
+    @Test func errorIsWrappedByWhereItWasThrown() {
         #expect(ErrorWrapping.creation(Reason()).code == .requestCreationFailed)
         #expect(ErrorWrapping.creation(CurlewError.invalidURL("")).code == .invalidURL)
         #expect(ErrorWrapping.adaptation(CurlewError.invalidURL("")).code == .adaptationFailed)

@@ -160,7 +160,7 @@ struct RedactionTests {
         ("grant_type=authorization_code&code=c1&redirect_uri=u", false), ("code=c1&grant_type=x", false),
         ("code=c1&country=de", true), ("zip=1&my_grant_type=x&code=c1", true),
     ])
-    func theCodeOfATokenRequestIsSecret(_ form: String, _ isShown: Bool) {
+    func codeOfTokenRequestIsRedacted(_ form: String, _ isShown: Bool) {
         #expect(Redaction.body(form, type: "application/x-www-form-urlencoded").contains("c1") == isShown)
     }
 }

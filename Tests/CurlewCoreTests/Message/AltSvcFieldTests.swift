@@ -50,21 +50,21 @@ struct AltSvcFieldTests {
     ]
 
     @Test(arguments: values)
-    func alternatives(_ value: String, _ expected: [Alternative]) {
+    func altSvcFieldIsParsed(_ value: String, _ expected: [Alternative]) {
         #expect(AltSvcField(value) == .alternatives(expected))
     }
 
     @Test(arguments: ["clear", " clear ", #"h3=":443", clear"#, #"clear, h3=":443""#])
-    func clears(_ value: String) { #expect(AltSvcField(value) == .clear) }
+    func clearValueIsRecognized(_ value: String) { #expect(AltSvcField(value) == .clear) }
 
     @Test(arguments: [
         "h3", "Clear", "h3=", "h3=443", #"h3=":443"#, #"h3=":443" x"#, #"h3=":443"; ma"#, #"h3=":443"; ma="#,
         #"h3=":443"; =1"#,
         #"h3 =":443""#, #"h3= ":443""#, "\"h3\"=\":443\"", #"h3=":443"; ma="1"#, "\u{0}", "clear=", "clear x",
     ])
-    func brokenOnesAreIgnored(_ value: String) { #expect(AltSvcField(value) == nil) }
+    func malformedAltSvcFieldIsIgnored(_ value: String) { #expect(AltSvcField(value) == nil) }
 
-    @Test func manyAreCut() {
+    @Test func numberOfAltSvcValuesIsLimited() {
         let value = (1...200).map { "h3=\":\($0)\"" }.joined(separator: ",")
         guard case .alternatives(let found) = AltSvcField(value) else {
             Issue.record("not understood")
@@ -75,7 +75,7 @@ struct AltSvcFieldTests {
     }
 
     /// Parsing must not trap, whatever a server sends.
-    @Test func everyPrefixAndEveryChangedByteIsAnswered() {
+    @Test func malformedAltSvcFieldNeverTraps() {
         let whole = Array(#"h3="[::1]:443"; ma=60; persist=1, w%3Dx="a.b:8";x="q\"y", clear"#.utf8)
         for end in 0...whole.count { _ = AltSvcField(String(decoding: whole[..<end], as: UTF8.self)) }
         for index in whole.indices {

@@ -16,7 +16,7 @@ struct DotSegmentsTests {
         ("http://h/a#/../b", "http://h/a#/../b"), ("http://u:p@h:8080/x/../y", "http://u:p@h:8080/y"),
         ("http://[::1]/x/../y%20z", "http://[::1]/y%20z"),
     ])
-    func areResolved(_ url: String, _ expected: String) throws {
+    func dotSegmentsAreResolved(_ url: String, _ expected: String) throws {
         let url = try #require(URL(string: url))
         #expect(DotSegments.removed(from: url).absoluteString == expected)
     }

@@ -57,6 +57,22 @@ struct TrailerFieldsTests {
         #expect(error?.reason.contains("secret") == false)
     }
 
+    @Test("trailers are sent up to 64 KiB together, and not beyond", arguments: [4096, 4097])
+    func total(count: Int) throws {
+        // A field costs the bytes of its line: a name, a value, a colon, a space and the line's end.
+        let trailers = RequestTrailers {
+            var fields = HTTPHeaders()
+            for _ in 0..<count { fields.append(name: "X-Part", value: "123456") }
+            return fields
+        }
+        if count == 4096 {
+            #expect(try trailers.fields().count == count)
+        } else {
+            let error = #expect(throws: CurlewError.self) { try trailers.fields() }
+            #expect(error?.code == .invalidHeader && error?.reason.contains("65536") == true)
+        }
+    }
+
     @Test("the closure that makes the trailers is called each time they are needed")
     func calls() throws {
         let calls = Calls()

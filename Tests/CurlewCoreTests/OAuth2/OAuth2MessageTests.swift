@@ -10,12 +10,12 @@ struct OAuth2MessageTests {
     // MARK: Parameters
 
     /// RFC 6749, appendix B.
-    @Test func theFormOfTheStandard() {
+    @Test func parametersAreEncodedAsInRFC6749() {
         #expect(OAuth2Parameters.encoded(" %&+£€") == "+%25%26%2B%C2%A3%E2%82%AC")
         #expect(OAuth2Parameters.encoded("aZ09-._*~:/") == "aZ09-._*%7E%3A%2F")
     }
 
-    @Test func aParameterOccursOnce() {
+    @Test func eachParameterOccursOnce() {
         var parameters = OAuth2Parameters(["grant_type": "a", "x": "1"])
         parameters["x"] = "2"
         parameters["empty"] = ""
@@ -47,7 +47,7 @@ struct OAuth2MessageTests {
         ("120", 120, 60), ("1", 1, 0.5),
         ("1e300", 3_155_760_000, 3_155_759_940),
     ])
-    func lives(_ text: String, _ expires: Double, _ refresh: Double) throws {
+    func expiresInDecidesRefreshDate(_ text: String, _ expires: Double, _ refresh: Double) throws {
         let token = try granted("\"expires_in\":\(text)")
         #expect(token.expires == Date(timeIntervalSince1970: expires))
         #expect(token.refreshDate == Date(timeIntervalSince1970: refresh))
@@ -55,19 +55,19 @@ struct OAuth2MessageTests {
         #expect(token.requiresRefresh(at: Date(timeIntervalSince1970: refresh)))
     }
 
-    @Test(arguments: ["null", "0", "-1", "0.99", "1e-9", "\"soon\"", "[]", "\"nan\""]) func livesThatAreNone(
+    @Test(arguments: ["null", "0", "-1", "0.99", "1e-9", "\"soon\"", "[]", "\"nan\""]) func invalidExpiresInIsIgnored(
         _ text: String
     ) throws {
         let token = try granted("\"expires_in\":\(text)")
         #expect(token.expires == nil && !token.requiresRefresh(at: .distantFuture))
     }
 
-    @Test func aNegativeSkewIsNone() throws {
+    @Test func negativeSkewIsZero() throws {
         let token = try granted("\"expires_in\":100", skew: .seconds(-5))
         #expect(token.refreshDate == token.expires)
     }
 
-    @Test func whatAResponseLeavesOutStays() throws {
+    @Test func tokenKeepsValuesThatResponseOmits() throws {
         let former = OAuth2Token(accessToken: "o", refreshToken: "r", scope: "s", idToken: "i", grant: .deviceCode)
         let next = try granted("\"token_type\":\"BEARER\"", replacing: former)
         #expect(next.refreshToken == "r" && next.scope == "s" && next.idToken == "i" && next.grant == .deviceCode)
@@ -143,7 +143,7 @@ struct OAuth2MessageTests {
         #expect(failure.code == .decodingFailed)
     }
 
-    @Test func tokensAreStoredAndRead() throws {
+    @Test func storedTokenIsReadUnchanged() throws {
         let token = OAuth2Token(
             accessToken: "SECRET", refreshToken: "SECRET", expires: now, scope: "read", idToken: "SECRET")
         let stored = try JSONEncoder().encode(token)
@@ -161,7 +161,7 @@ struct OAuth2MessageTests {
         try response("{\(members)}").deviceLogin(at: now, instant)
     }
 
-    @Test func deviceLogins() throws {
+    @Test func deviceLoginIsParsed() throws {
         let required = #""device_code":"SECRET","user_code":"SECRET","expires_in":600"#
         let login = try login(required + #","verification_url":"https://e.com/d""#)
         #expect(login.interval == .seconds(5) && login.expires == now.addingTimeInterval(600))
@@ -174,29 +174,43 @@ struct OAuth2MessageTests {
     }
 
     @Test(arguments: [("0.001", 1.0), ("1", 1), ("\"7\"", 7), ("0", 5), ("-3", 5), ("null", 5)])
-    func theIntervalOfADevice(_ text: String, _ seconds: Double) throws {
+    func deviceIntervalIsParsed(_ text: String, _ seconds: Double) throws {
         let members = #""device_code":"d","user_code":"u","expires_in":600,"verification_uri":"https://e.com/d""#
         #expect(try login(members + ",\"interval\":\(text)").interval == .seconds(seconds))
     }
 
-    @Test func thePaceOfADevice() {
-        var polling = DevicePolling(interval: .seconds(5))
-        #expect(polling.continues(after: .authorizationPending) && polling.interval == .seconds(5))
-        #expect(polling.continues(after: .slowDown) && polling.interval == .seconds(10))
-        polling.failed()
-        #expect(polling.interval == .seconds(20))
-        for _ in 0..<10 { polling.failed() }
-        #expect(polling.interval == .seconds(60))
-        #expect(!polling.continues(after: .accessDenied) && !polling.continues(after: .init(rawValue: "x")))
-        var patient = DevicePolling(interval: .seconds(5))
-        #expect(patient.continues(after: .serverError) && patient.interval == .seconds(10))
-        #expect(patient.continues(after: .temporarilyUnavailable) && patient.interval == .seconds(20))
-        var eager = DevicePolling(interval: .zero)
-        eager.failed()
-        #expect(eager.interval == .seconds(1))
-        var slow = DevicePolling(interval: .seconds(90))
-        slow.failed()
-        #expect(slow.interval == .seconds(90))
+    @Test("a device asks more slowly when the server wants it or has failed")
+    func paceOfADevice() {
+        func after(_ errors: [CurlewError], from seconds: Int = 5) -> Duration? {
+            var polling = DevicePolling(interval: .seconds(seconds))
+            for error in errors where !polling.continues(after: error) { return nil }
+            return polling.interval
+        }
+        func refusal(_ code: OAuth2Error.Code, status: Int = 400) -> CurlewError {
+            .refused(OAuth2Error(code), url: endpoint, status: status)
+        }
+        func failure(_ code: CurlewError.Code, status: Int? = nil) -> CurlewError {
+            CurlewError(code, phase: .receive, url: endpoint, responseCode: status)
+        }
+        let (slowDown, busy) = (refusal(.slowDown), failure(.unacceptableStatus, status: 503))
+        #expect(after([refusal(.authorizationPending)]) == .seconds(5))
+        #expect(after([slowDown]) == .seconds(10))
+        #expect(after([slowDown, busy]) == .seconds(20))
+        #expect(after(Array(repeating: busy, count: 10)) == .seconds(60))
+        for error in [
+            refusal(.serverError), refusal(.temporarilyUnavailable), refusal(.invalidRequest, status: 500),
+            failure(.unacceptableStatus, status: 429), failure(.connectFailed), failure(.idleTimedOut),
+        ] {
+            #expect(after([error]) == .seconds(10), "\(error)")
+        }
+        for error in [
+            refusal(.accessDenied), refusal(.init(rawValue: "x")), failure(.unacceptableStatus, status: 404),
+            failure(.decodingFailed, status: 200), failure(.cancelled),
+        ] {
+            #expect(after([error]) == nil, "\(error)")
+        }
+        #expect(after([busy], from: 0) == .seconds(1))
+        #expect(after([busy], from: 90) == .seconds(90))
     }
 
     // MARK: Redirects
@@ -219,7 +233,7 @@ struct OAuth2MessageTests {
         ("?code=a&state=s&%FF=x", .code("a")),
         ("?error=access_denied&error_description=%FF&state=s", .refused(OAuth2Error(.accessDenied))),
     ])
-    func redirects(_ end: String, _ redirect: OAuth2Redirect) throws {
+    func redirectURLIsParsed(_ end: String, _ redirect: OAuth2Redirect) throws {
         let url = try #require(URL(string: "https://app.example/\(end)"))
         #expect(OAuth2Redirect(url, state: "s", issuer: nil) == redirect)
     }

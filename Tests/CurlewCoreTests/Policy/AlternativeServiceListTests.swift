@@ -29,7 +29,7 @@ struct AlternativeServiceListTests {
         list.route(to: origin, allowing: .anyHost, at: start + seconds)
     }
 
-    @Test func oneExchangeFindsOutAndTheOthersFollow() throws {
+    @Test func oneRequestTriesTheAlternativeForAll() throws {
         var list = list(#"h3=":443""#)
         let first = try #require(route(&list))
         #expect(first == AlternativeRoute(origin: origin, port: 443, mode: .raced))
@@ -41,7 +41,7 @@ struct AlternativeServiceListTests {
         #expect(list.route(to: SecureOrigin(host: "a.example", port: 444), allowing: .anyHost, at: start) == nil)
     }
 
-    @Test func aTrialThatFindsNothingOutIsMadeAgain() throws {
+    @Test func undecidedTrialIsRepeated() throws {
         var list = list(#"h3=":443""#)
         let first = try #require(route(&list))
         list.ended(first, .undecided, at: start)
@@ -51,7 +51,7 @@ struct AlternativeServiceListTests {
         #expect(route(&list, after: AlternativeServiceList.trialPatience)?.mode == .raced)
     }
 
-    @Test func whoMayNotTryUsesWhatHasWorked() throws {
+    @Test func requestThatMayNotTryUsesProvenRoute() throws {
         var list = list(#"h3=":443""#)
         let proven = { (list: inout AlternativeServiceList, seconds: TimeInterval) in
             list.route(to: origin, allowing: .anyHost, mayTry: false, at: start + seconds)
@@ -71,19 +71,19 @@ struct AlternativeServiceListTests {
         arguments: [
             (.sameEndpoint, 443, nil), (.sameHost, 444, nil), (.anyHost, 1, "b.example"),
         ] as [(AlternativeFreedom, Int, String?)])
-    func theFirstThatIsPermittedIsUsed(_ freedom: AlternativeFreedom, _ port: Int, _ host: String?) {
+    func firstPermittedAlternativeIsUsed(_ freedom: AlternativeFreedom, _ port: Int, _ host: String?) {
         var list = list(#"h3="b.example:1", h3=":444", h3=":443""#)
         let route = list.route(to: origin, allowing: freedom, at: start)
         #expect(route?.port == port && route?.host == host)
     }
 
-    @Test func whatIsNotPermittedIsNotTried() {
+    @Test func forbiddenAlternativeIsNotTried() {
         var list = list(#"h3=":444""#)
         #expect(list.route(to: origin, allowing: .sameEndpoint, at: start) == nil)
         #expect(route(&list)?.port == 444)
     }
 
-    @Test func aBrokenOneIsAvoidedForAGrowingTime() throws {
+    @Test func brokenAlternativeIsAvoidedEverLonger() throws {
         var list = list(#"h3=":443"; ma=99999999"#)
         var now: TimeInterval = 0
         for avoidance in [300, 600, 1200, 2400, 4800, 9600, 19_200, 38_400, 76_800, 86_400, 86_400] as [TimeInterval] {
@@ -103,14 +103,14 @@ struct AlternativeServiceListTests {
         #expect(route(&list, after: now + 300) != nil)
     }
 
-    @Test func aBrokenOneLeavesTheNext() throws {
+    @Test func nextAlternativeIsUsedAfterBrokenOne() throws {
         var list = list(#"h3=":443", h3=":8443""#)
         let first = try #require(route(&list))
         list.ended(first, .failed, at: start)
         #expect(route(&list) == AlternativeRoute(origin: origin, port: 8443, mode: .alone))
     }
 
-    @Test func whatIsSaidAgainKeepsWhatIsKnown() throws {
+    @Test func repeatedAltSvcKeepsKnownRoutes() throws {
         var list = list(#"h3=":443"; ma=100"#)
         let first = try #require(route(&list))
         list.ended(first, .worked, at: start)
@@ -120,7 +120,7 @@ struct AlternativeServiceListTests {
         #expect(route(&list, after: 160) == nil)
     }
 
-    @Test func aNewFieldTakesTheOldOnesPlace() {
+    @Test func newAltSvcFieldReplacesTheOldOne() {
         var list = list(#"h3=":443""#)
         receive(#"h3=":444""#, into: &list, at: start)
         #expect(route(&list)?.port == 444)
@@ -135,14 +135,14 @@ struct AlternativeServiceListTests {
         #expect(route(&list) != nil)
     }
 
-    @Test func severalFieldsAreOne() {
+    @Test func severalAltSvcFieldsAreJoined() {
         var list = list(#"h2=":443""#, [#"h3=":7""#])
         #expect(route(&list)?.port == 7)
         list = self.list(#"h3=":7""#, ["clear"])
         #expect(list.isEmpty)
     }
 
-    @Test func ageCounts() {
+    @Test func ageReducesLifetimeOfAlternative() {
         var list = list(#"h3=":443"; ma=100"#, age: "40")
         #expect(route(&list, after: 60) == nil)
         list = self.list(#"h3=":443"; ma=100"#, age: "40")
@@ -157,7 +157,7 @@ struct AlternativeServiceListTests {
         #expect(list.route(to: origin, allowing: .anyHost, at: start)?.host == "b.example")
     }
 
-    @Test func anotherNetworkLeavesThoseThatPersist() throws {
+    @Test func networkChangeKeepsPersistentAlternatives() throws {
         var list = list(#"h3=":443"; persist=1, h3=":444""#)
         let first = try #require(route(&list))
         list.ended(first, .failed, at: start)
@@ -171,7 +171,7 @@ struct AlternativeServiceListTests {
         #expect(list.isEmpty)
     }
 
-    @Test func aMisdirectedOneIsForgotten() throws {
+    @Test func misdirectedAlternativeIsForgotten() throws {
         var list = list(#"h3=":444", h3=":445""#)
         let first = try #require(route(&list))
         list.ended(first, .misdirected, at: start)
@@ -181,7 +181,7 @@ struct AlternativeServiceListTests {
         #expect(list.entries[origin]?.services.map(\.port) == [445])
     }
 
-    @Test func itIsBounded() {
+    @Test func numberOfAlternativesIsBounded() {
         var list = AlternativeServiceList(limit: 3)
         for number in 1...10 {
             let headers: HTTPHeaders = ["Alt-Svc": "h3=\":443\"; ma=\(number)"]
@@ -192,7 +192,7 @@ struct AlternativeServiceListTests {
         #expect(self.list(many).entries[origin]?.services.count == AlternativeServiceList.maximumServices)
     }
 
-    @Test func whatIsKeptDoesNotSayWhatWorks() throws {
+    @Test func storedAlternativeIsUnprovenAfterReading() throws {
         var list = list(#"h3=":443"; persist=1, h3="[::1]:8""#)
         let first = try #require(route(&list))
         list.ended(first, .worked, at: start)
@@ -207,7 +207,7 @@ struct AlternativeServiceListTests {
         (AlternativeRoute(origin: SecureOrigin(host: "::1", port: 1), port: 2, mode: .alone), "[::1]:2", true),
         (AlternativeRoute(origin: SecureOrigin(host: "a", port: 1), host: "b", port: 1, mode: .alone), "b:1", true),
     ])
-    func authorities(_ route: AlternativeRoute, _ authority: String, _ isElsewhere: Bool) {
+    func routeHasItsAuthority(_ route: AlternativeRoute, _ authority: String, _ isElsewhere: Bool) {
         #expect(route.authority == authority && route.isElsewhere == isElsewhere)
     }
 }

@@ -16,7 +16,7 @@ struct RedirectPolicyTests {
         var head = ResponseHead(status: status)
         if let location { head.headers.append(name: "location", value: location) }
         let url = try #require(URL(string: base))
-        return policy.action(for: head, answering: RedirectOrigin(url: url, method: method, body: body, hops: hops))
+        return policy.action(for: head, answering: RedirectSource(url: url, method: method, body: body, hops: hops))
     }
 
     static let targets: [(String, String)] = [
@@ -57,7 +57,7 @@ struct RedirectPolicyTests {
         for opensWebSocket in [true, false] {
             let action = RedirectPolicy().action(
                 for: head,
-                answering: RedirectOrigin(url: url, method: .get, body: .none, hops: 0, opensWebSocket: opensWebSocket))
+                answering: RedirectSource(url: url, method: .get, body: .none, hops: 0, opensWebSocket: opensWebSocket))
             let next: URL? = if case .follow(let redirect) = action { redirect.url } else { nil }
             #expect(next?.absoluteString == (opensWebSocket || location.hasPrefix("/") ? expected : nil))
         }
@@ -100,10 +100,10 @@ struct RedirectPolicyTests {
     @Test("different Location fields are refused, and equal ones are followed")
     func duplicates() throws {
         let url = try #require(URL(string: "http://a.test/".lowercased()))
-        let origin = RedirectOrigin(url: url, method: .get, body: .none, hops: 0)
+        let source = RedirectSource(url: url, method: .get, body: .none, hops: 0)
         for (second, isFollowed) in [("/x", true), ("/y", false)] {
             let headers = HTTPHeaders(received: ["/x", second].map { HTTPHeader(name: "Location", value: $0) })
-            let action = RedirectPolicy().action(for: ResponseHead(status: 302, headers: headers), answering: origin)
+            let action = RedirectPolicy().action(for: ResponseHead(status: 302, headers: headers), answering: source)
             if case .follow = action { #expect(isFollowed) } else { #expect(!isFollowed) }
         }
     }

@@ -15,7 +15,7 @@ struct ResolvedNamesTests {
         (addresses, .seconds(life))
     }
 
-    @Test func oneQuestionServesAllThatWait() {
+    @Test func oneLookupServesAllWaiters() {
         var names = Names()
         let waiters = (0..<50).map { _ in Waiter() }
         #expect(names.find(name, for: waiters[0], at: at(0)) == .ask(number: 1))
@@ -25,14 +25,14 @@ struct ResolvedNamesTests {
         #expect(names.find(name, for: Waiter(), at: at(11)) == .known(["192.0.2.1"]))
     }
 
-    @Test func anotherPortIsAnotherName() {
+    @Test func otherPortIsLookedUpSeparately() {
         var names = Names()
         let other = HostAndPort(host: "shop.test", port: 81)
         #expect(names.find(name, for: Waiter(), at: at(0)) == .ask(number: 1))
         #expect(names.find(other, for: Waiter(), at: at(0)) == .ask(number: 2))
     }
 
-    @Test func anExpiredAnswerIsAskedForAgain() {
+    @Test func expiredAnswerIsLookedUpAgain() {
         var names = Names()
         _ = names.find(name, for: Waiter(), at: at(0))
         _ = names.answered(name, number: 1, answer("192.0.2.1"), at: at(0))
@@ -43,14 +43,14 @@ struct ResolvedNamesTests {
         #expect(names.find(name, for: Waiter(), at: at(12)) == .known(["192.0.2.2"]))
     }
 
-    @Test(arguments: [0, -5]) func anAnswerWithoutALifeServesOnlyThoseWhoWait(life: Int) {
+    @Test(arguments: [0, -5]) func answerWithZeroTTLServesOnlyItsWaiters(life: Int) {
         var names = Names()
         _ = names.find(name, for: Waiter(), at: at(0))
         #expect(names.answered(name, number: 1, answer("192.0.2.1", life: life), at: at(0)).count == 1)
         #expect(names.find(name, for: Waiter(), at: at(0)) == .ask(number: 2))
     }
 
-    @Test func aLifeIsAtMostAWeek() {
+    @Test func answerIsKeptForAtMostAWeek() {
         var names = Names()
         _ = names.find(name, for: Waiter(), at: at(0))
         _ = names.answered(name, number: 1, (["192.0.2.1"], .seconds(Int64.max)), at: at(0))
@@ -66,7 +66,7 @@ struct ResolvedNamesTests {
         #expect(names.find(name, for: Waiter(), at: at(0)) == .ask(number: 2))
     }
 
-    @Test func aQuestionEndsWithTheLastThatWaits() {
+    @Test func lookupEndsWithItsLastWaiter() {
         var names = Names()
         let (one, other) = (Waiter(), Waiter())
         _ = names.find(name, for: one, at: at(0))
@@ -77,7 +77,7 @@ struct ResolvedNamesTests {
         #expect(names.abandoned(name, by: other) == nil)
     }
 
-    @Test func theAnswerToADroppedQuestionIsIgnored() {
+    @Test func answerToAbandonedLookupIsIgnored() {
         var names = Names()
         let (one, other) = (Waiter(), Waiter())
         _ = names.find(name, for: one, at: at(0))
@@ -117,7 +117,7 @@ struct ResolvedNamesTests {
         (["192.0.2.1", "::1"], .v4, ["192.0.2.1"]),
         (["192.0.2.1", "::1"], .v6, ["::1"]),
     ])
-    func usableAddresses(_ addresses: [String], _ version: DNSConfiguration.IPVersion, _ usable: [String]) throws {
+    func ipVersionIsApplied(_ addresses: [String], _ version: DNSConfiguration.IPVersion, _ usable: [String]) throws {
         #expect(try DNSAnswer(addresses: addresses).usableAddresses(of: version) == usable)
     }
 
@@ -131,7 +131,7 @@ struct ResolvedNamesTests {
         (["1.2.3.4,5.6.7.8"], .any, "the resolver returned \"1.2.3.4,5.6.7.8\", which is no IP address"),
         ([""], .any, "the resolver returned \"\", which is no IP address"),
     ])
-    func unusableAddresses(_ addresses: [String], _ version: DNSConfiguration.IPVersion, _ reason: String) {
+    func unusableAddressesAreErrors(_ addresses: [String], _ version: DNSConfiguration.IPVersion, _ reason: String) {
         #expect {
             try DNSAnswer(addresses: addresses).usableAddresses(of: version)
         } throws: { error in
@@ -147,7 +147,7 @@ struct ResolvedNamesTests {
 
     // MARK: Configuration
 
-    @Test func configurationsWithAResolverEqualTheirCopies() {
+    @Test func configurationWithResolverEqualsItsCopy() {
         var one = DNSConfiguration()
         one.resolver = { _, _ in DNSAnswer(addresses: ["192.0.2.1"]) }
         let copy = one

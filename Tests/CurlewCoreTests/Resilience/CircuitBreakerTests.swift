@@ -9,10 +9,10 @@ struct CircuitBreakerTests {
 
     /// Sends one request that ends at once. Returns `false` if the circuit refuses it.
     private func send(
-        _ call: CircuitState.Call?, at now: Duration, _ circuit: inout CircuitState, _ breaker: CircuitBreaker
+        _ call: CircuitState.Call?, at now: Duration, _ circuit: inout CircuitState
     ) -> Bool {
-        guard circuit.check(at: now, breaker) == .pass else { return false }
-        circuit.end(call, of: circuit.begin(at: now), at: now, breaker)
+        guard circuit.check(at: now) == .pass else { return false }
+        circuit.end(call, of: circuit.begin(at: now), at: now)
         return true
     }
 
@@ -64,22 +64,22 @@ struct CircuitBreakerTests {
     func opens() {
         let breaker = CircuitBreaker(failureRate: 0.5, window: .count(10), minimumCalls: 4)
         var circuit = CircuitState(breaker)
-        for call in [Self.failed, Self.failed, Self.failed] { #expect(send(call, at: .zero, &circuit, breaker)) }
+        for call in [Self.failed, Self.failed, Self.failed] { #expect(send(call, at: .zero, &circuit)) }
         #expect(circuit.phase == .closed)
-        #expect(send(Self.fine, at: .seconds(1), &circuit, breaker))
+        #expect(send(Self.fine, at: .seconds(1), &circuit))
         #expect(circuit.phase == .open(until: .seconds(11)))
-        #expect(circuit.check(at: .seconds(4), breaker) == .refuse(after: .seconds(7)))
+        #expect(circuit.check(at: .seconds(4)) == .refuse(after: .seconds(7)))
     }
 
     @Test("slow calls open a circuit, and calls without an outcome do not count")
     func slow() {
         let breaker = CircuitBreaker(slowRate: 0.5, slowAfter: .seconds(1), window: .count(10), minimumCalls: 2)
         var circuit = CircuitState(breaker)
-        for _ in 0..<10 { #expect(send(nil, at: .zero, &circuit, breaker)) }
+        for _ in 0..<10 { #expect(send(nil, at: .zero, &circuit)) }
         #expect(circuit.counts(at: .zero).calls == 0)
         let fast = breaker.call(AttemptOutcome(status: 200, latency: .milliseconds(999)))
-        #expect(send(fast, at: .zero, &circuit, breaker))
-        #expect(send(breaker.call(AttemptOutcome(status: 200, latency: .seconds(1))), at: .zero, &circuit, breaker))
+        #expect(send(fast, at: .zero, &circuit))
+        #expect(send(breaker.call(AttemptOutcome(status: 200, latency: .seconds(1))), at: .zero, &circuit))
         #expect(circuit.phase == .open(until: .seconds(10)))
     }
 
@@ -87,16 +87,16 @@ struct CircuitBreakerTests {
     func halfOpen() {
         let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, probes: 2)
         var circuit = CircuitState(breaker)
-        #expect(send(Self.failed, at: .zero, &circuit, breaker))
+        #expect(send(Self.failed, at: .zero, &circuit))
         let late = Duration.seconds(10)
-        #expect(circuit.check(at: late, breaker) == .pass)
+        #expect(circuit.check(at: late) == .pass)
         let probe = circuit.begin(at: late)
-        #expect(circuit.check(at: late, breaker) == .refuse(after: .zero))
-        circuit.end(nil, of: probe, at: late, breaker)
-        #expect(circuit.check(at: late, breaker) == .pass, "a cancelled probe makes room")
-        circuit.end(Self.fine, of: circuit.begin(at: late), at: late, breaker)
+        #expect(circuit.check(at: late) == .refuse(after: .zero))
+        circuit.end(nil, of: probe, at: late)
+        #expect(circuit.check(at: late) == .pass, "a cancelled probe makes room")
+        circuit.end(Self.fine, of: circuit.begin(at: late), at: late)
         #expect(circuit.phase == .halfOpen(succeeded: 1, probing: nil))
-        #expect(send(Self.fine, at: late, &circuit, breaker))
+        #expect(send(Self.fine, at: late, &circuit))
         #expect(circuit.phase == .closed)
     }
 
@@ -104,15 +104,15 @@ struct CircuitBreakerTests {
     func probes() {
         let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1)
         var circuit = CircuitState(breaker)
-        #expect(send(Self.failed, at: .zero, &circuit, breaker))
-        #expect(send(Self.failed, at: .seconds(10), &circuit, breaker))
+        #expect(send(Self.failed, at: .zero, &circuit))
+        #expect(send(Self.failed, at: .seconds(10), &circuit))
         #expect(circuit.phase == .open(until: .seconds(20)))
-        #expect(circuit.check(at: .seconds(20), breaker) == .pass)
+        #expect(circuit.check(at: .seconds(20)) == .pass)
         let endless = circuit.begin(at: .seconds(20))
-        #expect(circuit.check(at: .seconds(29), breaker) == .refuse(after: .zero))
-        #expect(send(Self.fine, at: .seconds(30), &circuit, breaker))
+        #expect(circuit.check(at: .seconds(29)) == .refuse(after: .zero))
+        #expect(send(Self.fine, at: .seconds(30), &circuit))
         #expect(circuit.phase == .closed)
-        circuit.end(Self.failed, of: endless, at: .seconds(31), breaker)
+        circuit.end(Self.failed, of: endless, at: .seconds(31))
         #expect(circuit.phase == .closed, "the outcome of an earlier generation says nothing")
     }
 
@@ -120,12 +120,12 @@ struct CircuitBreakerTests {
     func slowProbes() {
         let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1)
         var circuit = CircuitState(breaker)
-        #expect(send(Self.failed, at: .zero, &circuit, breaker))
-        #expect(circuit.check(at: .seconds(10), breaker) == .pass)
+        #expect(send(Self.failed, at: .zero, &circuit))
+        #expect(circuit.check(at: .seconds(10)) == .pass)
         let slow = circuit.begin(at: .seconds(10))
-        #expect(circuit.check(at: .seconds(20), breaker) == .pass)
+        #expect(circuit.check(at: .seconds(20)) == .pass)
         _ = circuit.begin(at: .seconds(20))
-        circuit.end(Self.fine, of: slow, at: .seconds(25), breaker)
+        circuit.end(Self.fine, of: slow, at: .seconds(25))
         #expect(circuit.phase == .closed)
     }
 
@@ -133,7 +133,7 @@ struct CircuitBreakerTests {
     func smallWindow() {
         let breaker = CircuitBreaker(window: .count(3))
         var circuit = CircuitState(breaker)
-        for second in 0..<3 { #expect(send(Self.failed, at: .seconds(second), &circuit, breaker)) }
+        for second in 0..<3 { #expect(send(Self.failed, at: .seconds(second), &circuit)) }
         #expect(circuit.phase == .open(until: .seconds(12)))
     }
 
@@ -184,14 +184,14 @@ struct CircuitBreakerTests {
         for _ in 0..<600 {
             now += .seconds(Int.random(in: 0...60, using: &random))
             if Bool.random(using: &random) || flying.isEmpty {
-                let passes = circuit.check(at: now, breaker) == .pass
+                let passes = circuit.check(at: now) == .pass
                 #expect(passes == model.passes(at: now))
                 if passes { flying.append((circuit.begin(at: now), model.begin())) }
             }
             if flying.count > 5 || (!flying.isEmpty && Bool.random(using: &random)) {
                 let (begun, epoch) = flying.remove(at: Int.random(in: 0..<flying.count, using: &random))
                 let isFailure = Int.random(in: 0..<3, using: &random) == 0
-                circuit.end(isFailure ? Self.failed : Self.fine, of: begun, at: now, breaker)
+                circuit.end(isFailure ? Self.failed : Self.fine, of: begun, at: now)
                 model.end(isFailure, epoch, at: now)
             }
         }

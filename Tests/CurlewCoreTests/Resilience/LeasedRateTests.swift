@@ -88,7 +88,7 @@ struct LeasedRateTests {
         #expect(rate.opens(at: .milliseconds(300)) == .milliseconds(300))
     }
 
-    @Test("a rare request does not wait, and is charged afterwards")
+    @Test("a request after a long pause does not wait, and is charged afterwards")
     func rare() throws {
         var rate = Self.rate(1_000)
         for second in [0, 5, 10] {
@@ -116,7 +116,7 @@ struct LeasedRateTests {
         #expect(rate.soonest(after: 0, at: .seconds(4)) == .seconds(4))
     }
 
-    @Test("without a response the local share applies after a bounded time, and orders become rarer")
+    @Test("without a reply the local share applies after a bounded time, and orders become less frequent")
     func away() throws {
         var rate = Self.rate(100, share: 0.25)
         _ = try Self.order(&rate, waiting: 1, at: .zero)
@@ -222,6 +222,42 @@ struct LeasedRateTests {
             return #expect(Bool(false), "nothing is leased")
         }
         #expect(refusal.cause == .rate && refusal.retryAfter ?? .zero >= .milliseconds(100))
+    }
+
+    @Test("a rate keeps its record while its order is under way, when those of other names are removed")
+    func kept() throws {
+        let limit = RateLimit.requests(10, per: .seconds(1), burst: 20).shared(byFleet: Fleet())
+        var state = AdmissionState(AdmissionPolicy(rateLimit: limit), fewNames: 3)
+        // Asks until a request has to wait.
+        func waiting(_ name: String, at now: Duration) -> AdmissionState.Ticket? {
+            for _ in 0..<9 {
+                switch state.ask(AdmissionKeys(rates: [name]), urgency: 3, deadline: nil, at: now).0 {
+                case .decided(.admitted(let permit)): state.finish(permit, nil, nil, nil, at: now)
+                case .decided(.refused): return nil
+                case .waits(let ticket): return ticket
+                }
+            }
+            return nil
+        }
+        func askAndLeave(_ name: String, at now: Duration) throws {
+            let ticket = try #require(waiting(name, at: now))
+            let didLeave = state.leave(ticket, AdmissionKeys(rates: [name]))
+            #expect(didLeave)
+        }
+        try askAndLeave("first", at: .zero)
+        let ticket = try #require(waiting("a", at: .zero))
+        let orders = state.leaseOrders(at: .zero)
+        let order = try #require(orders.first { $0.order.name == "a" })
+        let didLeave = state.leave(ticket, AdmissionKeys(rates: ["a"]))
+        #expect(didLeave)
+        for index in 1...20 { try askAndLeave("other \(index)", at: .seconds(10 * index)) }
+        let now = Duration.seconds(300)
+        #expect(waiting("a", at: now) != nil)
+        let others = state.leaseOrders(at: now).map(\.order.name)
+        #expect(!others.isEmpty && !others.contains("a"), "one order at a time")
+        state.leased(nil, for: order, at: now)
+        let next = state.leaseOrders(at: now + .seconds(5)).map(\.order.name)
+        #expect(next.contains("a"))
     }
 
     @Test("several processes together send no more requests than the server grants and charges", arguments: 0..<60)

@@ -68,6 +68,31 @@ struct SimulationTests {
         #expect(with.goodput(in: scenario.all) > 0.9 * without.goodput(in: scenario.all))
     }
 
+    @Test("with a dead replica, retries elsewhere let calls succeed, and its ejection keeps them fast")
+    func replica() throws {
+        let scenario = Scenario.replica(clients: 2).scaled(by: 0.2)
+        func p99(_ report: Report) throws -> Duration {
+            let time = report.outcome(0.99, in: scenario.trouble, isSuccess: true)
+            return try #require(time)
+        }
+        let byChance = Simulation.run(scenario, .none)
+        #expect(byChance.goodput(in: scenario.trouble) < 0.995, "some calls meet the dead replica three times")
+        for (plain, ejecting) in [
+            (Stack.roundRobin, Stack.roundRobinWithEjection), (.leastOutstanding, .leastOutstandingWithEjection),
+        ] {
+            let (without, with) = (Simulation.run(scenario, plain), Simulation.run(scenario, ejecting))
+            for report in [without, with] {
+                #expect(report.goodput(in: scenario.trouble) > 0.998, "\(report.stack)")
+                #expect(report.ended.count == report.arrived, "\(report.stack)")
+            }
+            #expect(try p99(without) > scenario.timeout, "\(plain.name)")
+            #expect(try p99(with) * 2 < p99(without), "\(plain.name)")
+            #expect(with.unaccepted * 5 < without.unaccepted, "\(plain.name)")
+        }
+        let (inTurn, byLoad) = (Simulation.run(scenario, .roundRobin), Simulation.run(scenario, .leastOutstanding))
+        #expect(byLoad.unaccepted * 2 < inTurn.unaccepted)
+    }
+
     @Test(
         "the number of steps for a call is bounded with 1 or 10,000 clients, and every call ends",
         arguments: [1, 10_000])

@@ -1,6 +1,7 @@
 import CurlewCore
 import CurlewDiskCache
 import Foundation
+import Glibc
 import StoreSupport
 
 /// A directory that is removed with its last reference.
@@ -34,6 +35,20 @@ final class TestFolder: Sendable {
             return file?.contains(begin) == true
         }
     }
+
+    /// Mounts a file system of three megabytes at the place of the cache. Returns false, with a message, if this
+    /// process cannot mount one; in continuous integration that is an error.
+    func mountSmallDisk() throws -> Bool {
+        try FileManager.default.createDirectory(at: cache, withIntermediateDirectories: true)
+        let path = cache.path(percentEncoded: false)
+        if mount("tmpfs", path, "tmpfs", 0, "size=3m,mode=0700") == 0 { return true }
+        let error = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EPERM)
+        if ProcessInfo.processInfo.environment["CI"] == "true" { throw error }
+        print("SKIPPED: a full disk needs a file system of three megabytes: \(error)")
+        return false
+    }
+
+    func unmountSmallDisk() { umount2(cache.path(percentEncoded: false), Int32(MNT_DETACH)) }
 
     func open(
         maximumSize: Int64 = 512 << 20,

@@ -1,3 +1,4 @@
+import CurlewLocks
 import Foundation
 import Glibc
 
@@ -5,6 +6,8 @@ import Glibc
 final class FleetProcess: Sendable {
     private let process = Process()
     private let output = Pipe()
+    /// The bytes that are no complete line yet, and the numbers of the lines before.
+    private let read = Lock((text: Data(), lines: [[Int]]()))
 
     /// `FleetProbe`, which is built next to the test bundle.
     private static let executable: URL = {
@@ -29,25 +32,41 @@ final class FleetProcess: Sendable {
     }
 
     /// Waits until the probe's clock begins. Returns `false` if it ends before.
-    func isReady() async -> Bool {
+    func isReady() async -> Bool { await hasLine { _ in true } }
+
+    /// Waits for a line whose numbers meet the condition, among those that were not read before. Returns `false` if the
+    /// probe ends first.
+    func hasLine(_ condition: @escaping @Sendable ([Int]) -> Bool) async -> Bool {
         await onThread { [self] in
-            var text = Data()
-            while !text.contains(10) {
-                let more = output.fileHandleForReading.availableData
-                if more.isEmpty { return false }
-                text.append(more)
+            while let line = nextLine() {
+                if condition(line) { return true }
             }
-            return true
+            return false
         }
     }
 
-    /// Waits for the end of the probe. Returns the numbers of the lines that it has printed since it was ready.
-    func rest() async -> [[Int]] {
-        await onThread { [self] in
-            let data = (try? output.fileHandleForReading.readToEnd()) ?? Data()
-            return String(decoding: data, as: UTF8.self).split(separator: "\n").map { line in
-                line.split(separator: " ").compactMap { Int($0) }
+    /// Waits for the end of the probe. Returns the numbers of all its lines.
+    func lines() async -> [[Int]] {
+        _ = await hasLine { _ in false }
+        return read.withLock(\.lines)
+    }
+
+    /// Reads the next line. `nil` at the end of the output.
+    private func nextLine() -> [Int]? {
+        var isAtEnd = false
+        while true {
+            let line = read.withLock { read -> [Int]? in
+                guard let end = read.text.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+                let numbers = String(decoding: read.text[..<end], as: UTF8.self).split(separator: " ")
+                    .compactMap { Int($0) }
+                read.text = Data(read.text[(end + 1)...])
+                read.lines.append(numbers)
+                return numbers
             }
+            if line != nil || isAtEnd { return line }
+            let more = output.fileHandleForReading.availableData
+            isAtEnd = more.isEmpty
+            read.withLock { $0.text.append(more) }
         }
     }
 }

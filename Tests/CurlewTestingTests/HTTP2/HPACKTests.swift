@@ -104,7 +104,7 @@ import Testing
 
     /// The examples of RFC 7541, C.1, and further integers.
     @Test(arguments: [("0a", 5, 10), ("1f9a0a", 5, 1_337), ("2a", 8, 42), ("ff00", 7, 127), ("1fe0ff7f", 5, 2_097_151)])
-    func integersGoBothWays(hex: String, prefix: Int, value: Int) throws {
+    func integersAreDecodedAndEncoded(hex: String, prefix: Int, value: Int) throws {
         var reader = HPACKReader(bytes(hex))
         #expect(try reader.integer(prefix: prefix) == value)
         #expect(reader.isAtEnd)
@@ -115,7 +115,7 @@ import Testing
     }
 
     /// Decodes all bytes from 0 to 255 from the code that another implementation wrote.
-    @Test func everyByteHasACode() {
+    @Test func huffmanCodeDecodesEveryByte() {
         #expect(HuffmanCode.shared.decode(bytes(allBytesCoded)) == Array(0...255))
     }
 
@@ -133,12 +133,12 @@ import Testing
         ("padding of eight bits", "4001 6182 1fff"),
         ("padding that is not ones", "4001 6181 18"),
     ])
-    func refusesWhatIsBroken(name: String, hex: String) {
+    func malformedBlockIsRefused(name: String, hex: String) {
         var decoder = HPACKDecoder()
         #expect(throws: HTTP2Failure.self) { try decoder.decode(bytes(hex), listLimit: 4_096) }
     }
 
-    @Test func aShortBlockDoesNotBecomeALongList() throws {
+    @Test func expandedHeaderListIsLimited() throws {
         var decoder = HPACKDecoder()
         let long = HPACKField("x", String(repeating: "v", count: 3_000))
         var block: [UInt8] = [0x40, 1, UInt8(ascii: "x")]
@@ -152,7 +152,7 @@ import Testing
         #expect(try decoder.decode([0xBE], listLimit: 10_000).fields == [long])
     }
 
-    @Test func theTableCanBeMadeEmpty() throws {
+    @Test func dynamicTableCanBeEmptied() throws {
         var decoder = HPACKDecoder()
         _ = try decoder.decode(
             bytes("400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572"), listLimit: 4_096)
@@ -162,7 +162,7 @@ import Testing
         #expect(throws: HTTP2Failure.self) { try decoder.decode(bytes("be"), listLimit: 4_096) }
     }
 
-    @Test func decodesWhatItEncodes() throws {
+    @Test func encodedFieldsAreDecodedUnchanged() throws {
         let fields = [
             HPACKField(":status", "200"), HPACKField(":status", "299"), HPACKField("etag", ""),
             HPACKField("x-new", "ä"),
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func randomBlocksDoNoHarm() {
+    @Test func randomBlocksNeverTrap() {
         var random = SplitMix(seed: 41)
         var failures = 0
         for _ in 0..<3_000 {

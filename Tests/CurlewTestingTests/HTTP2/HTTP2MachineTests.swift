@@ -42,7 +42,7 @@ import Testing
         ]
     }
 
-    @Test func understandsWhatAClientSays() throws {
+    @Test func clientFramesBecomeEvents() throws {
         var machine = HTTP2Machine()
         let first = try Speaker.frames(machine.takeOutput())
         #expect(first.map(\.kind) == [.settings])
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// Cuts the bytes in two at every offset, and feeds them byte by byte.
-    @Test func bytesMayComeInAnyPieces() throws {
+    @Test func framesMayArriveInAnyPieces() throws {
         let bytes = Self.conversation()
         let expected = try Self.expected()
         for cut in 0...bytes.count {
@@ -68,7 +68,7 @@ import Testing
 
     // MARK: Flow control
 
-    @Test func sendsNoMoreThanTheWindowsTake() throws {
+    @Test func sentDataStaysWithinTheWindows() throws {
         var machine = HTTP2Machine()
         var client = Speaker()
         client.frame(.settings, [], HTTP2Settings.payload([(.initialWindow, 20_000)]))
@@ -105,7 +105,7 @@ import Testing
         #expect(machine.sendData(3, body[...]) == 40_000)
     }
 
-    @Test func givesRoomBackForWhatIsTaken() throws {
+    @Test func consumedBytesEnlargeTheWindow() throws {
         var machine = HTTP2Machine()
         var client = Speaker()
         client.headers(1, Speaker.fields("POST"), isLast: false)
@@ -125,7 +125,7 @@ import Testing
         #expect(machine.receive(client.take()).count == 1)
     }
 
-    @Test func aPeerBeyondAStreamsWindowLosesTheStream() throws {
+    @Test func dataBeyondStreamWindowResetsTheStream() throws {
         var machine = HTTP2Machine()
         var client = Speaker()
         client.headers(1, Speaker.fields("POST"), isLast: false)
@@ -153,7 +153,7 @@ import Testing
 
     // MARK: Responses
 
-    @Test func longHeadsGoOutInPieces() throws {
+    @Test func longHeadIsSentInSeveralFrames() throws {
         var machine = HTTP2Machine()
         var client = Speaker()
         client.headers(1)
@@ -171,7 +171,7 @@ import Testing
         #expect(machine.streams.isEmpty)
     }
 
-    @Test func anEarlyAnswerResetsTheRestOfTheRequest() throws {
+    @Test func earlyResponseResetsTheRestOfTheRequest() throws {
         var machine = HTTP2Machine()
         var client = Speaker()
         client.headers(1, Speaker.fields("POST"), isLast: false)
@@ -187,7 +187,7 @@ import Testing
         #expect(try machine.takeFrames().isEmpty)
     }
 
-    @Test func whatIsSaidOnAStreamThatIsOverGoesNowhere() throws {
+    @Test func framesOnResetStreamAreDropped() throws {
         var machine = HTTP2Machine()
         var client = Speaker()
         client.headers(1)
@@ -213,7 +213,7 @@ import Testing
         #expect(machine.receive(client.take()).count == 1)
     }
 
-    @Test func aHeadAboveTheLimitIsAnswered() throws {
+    @Test func headAboveTheLimitIsAnsweredWith400() throws {
         var machine = HTTP2Machine(limits: HTTP2Limits(headerList: 1_000))
         var client = Speaker()
         client.headers(1, Speaker.fields("GET", "/", [("x", String(repeating: "y", count: 1_000))]))
@@ -241,7 +241,7 @@ import Testing
         #expect(failed.contains { if case .failed = $0 { true } else { false } })
     }
 
-    @Test func afterGoingAwayNothingNewBegins() throws {
+    @Test func noStreamBeginsAfterGoAway() throws {
         var machine = HTTP2Machine()
         var client = Speaker()
         client.headers(1, Speaker.fields("POST"), isLast: false)

@@ -27,15 +27,6 @@ import Testing
             })
     }
 
-    private func failure(_ request: DataRequest) async -> CurlewError.Code? {
-        do throws(CurlewError) {
-            _ = try await request.data()
-            return nil
-        } catch {
-            return error.code
-        }
-    }
-
     /// Runs a test with a server and a session that speak HTTP/2.
     private func with(_ way: Way, _ test: (TestServer, Session) async throws -> Void) async throws {
         let server = try server(way)
@@ -64,7 +55,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ways) func speaksHTTP1ToThoseWhoAskForIt(way: Way) async throws {
+    @Test(arguments: ways) func serverSpeaksHTTP1OnRequest(way: Way) async throws {
         let server = try server(way)
         let session = session(server, .http1_1)
         #expect(await session.request(server.url("/get")).response().metrics?.httpVersion == .http1_1)
@@ -72,24 +63,24 @@ import Testing
         await session.invalidate()
     }
 
-    @Test(arguments: ways) func aServerOfHTTP1AloneAgreesOnNothingElse(way: Way) async throws {
+    @Test(arguments: ways) func http1ServerNegotiatesOnlyHTTP1(way: Way) async throws {
         let server = try server(way, [.http1])
         let session = session(server, .automatic)
         #expect(await session.request(server.url("/get")).response().metrics?.httpVersion == .http1_1)
         await session.invalidate()
     }
 
-    @Test(arguments: ways) func whatTheServerLikesBestIsSpoken(way: Way) async throws {
+    @Test(arguments: ways) func serverChoosesItsPreferredProtocol(way: Way) async throws {
         let server = try server(way, [.http1, .http2])
         let session = session(server, .automatic)
         #expect(await session.request(server.url("/get")).response().metrics?.httpVersion == .http1_1)
         await session.invalidate()
     }
 
-    @Test(arguments: ways) func aServerOfHTTP2AloneSpeaksNothingElse(way: Way) async throws {
+    @Test(arguments: ways) func http2ServerRefusesHTTP1(way: Way) async throws {
         let server = try server(way, [.http2])
         let old = session(server, .http1_1)
-        #expect(await failure(old.request(server.url("/get"))) != nil)
+        #expect(await failureCode(old.request(server.url("/get"))) != nil)
         #expect(server.requests.isEmpty)
         await old.invalidate()
         let new = session(server)
@@ -117,7 +108,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ways) func largeBodiesGoBothWays(way: Way) async throws {
+    @Test(arguments: ways) func largeBodiesAreSentAndReceived(way: Way) async throws {
         try await with(way) { server, session in
             let body = TestServer.patternBytes(count: 3_000_000)
             let answer = try await session.upload(body, to: server.url("/post")).data()
@@ -141,7 +132,7 @@ import Testing
         ("/cookies/set/a/b", 200), ("/basic-auth/u/p", 401), ("/etag/x", 200), ("/json", 200), ("/chunked/5", 200),
         ("/trailers?x-sum=1", 200), ("/delay/0.01", 200), ("/bytes/0", 200),
     ])
-    func routesAnswerAsOverHTTP1(path: String, status: Int) async throws {
+    func routesRespondAsOverHTTP1(path: String, status: Int) async throws {
         let old = try TestServer()
         let oldSession = session(old, .http1_1)
         let expected = await oldSession.request(old.url(path)).response()
@@ -155,7 +146,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [HTTPMethod.head, .put, .patch, .delete, .options]) func methodsArriveAsTheyAre(method: HTTPMethod)
+    @Test(arguments: [HTTPMethod.head, .put, .patch, .delete, .options]) func methodsArriveUnchanged(method: HTTPMethod)
         async throws
     {
         try await with(.plain) { server, session in
@@ -166,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func aClosingAnswerEndsTheConnection() async throws {
+    @Test func closingResponseEndsTheConnection() async throws {
         try await with(.plain) { server, session in
             server.script("/", .text("one").closing(), .text("two"))
             #expect(try await session.request(server.url("/")).string() == "one")
@@ -180,7 +171,7 @@ import Testing
         let server = try server(.plain)
         let session = session(server)
         server.script("/hang", .hanging)
-        async let failed = failure(session.request(server.url("/hang")))
+        async let failed = failureCode(session.request(server.url("/hang")))
         try await server.waitForRequests(count: 1)
         server.stop()
         #expect(await failed != nil)
@@ -211,7 +202,7 @@ import Testing
             _ = try await session.request(server.url("/get")).data()
             server.script("/fault", fault.1)
             let request = session.request(server.url("/fault"), method: .post)
-            #expect(await failure(request) != nil, "\(fault.0)")
+            #expect(await failureCode(request) != nil, "\(fault.0)")
             #expect(try await session.request(server.url("/bytes/9")).data().count == 9)
         }
     }
@@ -227,19 +218,19 @@ import Testing
         await session.invalidate()
         server.scriptNextConnection(.text("").faulting(.close, at: .beforeReading))
         let other = self.session(server)
-        #expect(await failure(other.request(server.url("/c"), method: .post)) != nil)
+        #expect(await failureCode(other.request(server.url("/c"), method: .post)) != nil)
         #expect(server.requests.count == 3)
         await other.invalidate()
     }
 
-    @Test(arguments: ways) func cancellingEndsTheStreamAlone(way: Way) async throws {
+    @Test(arguments: ways) func cancellingEndsOnlyTheStream(way: Way) async throws {
         try await with(way) { server, session in
             _ = try await session.request(server.url("/get")).data()
             server.script("/slow", .bytes(100_000_000).faulting(.stall(), at: .inBody(after: 1_000_000)))
             server.script("/slow", .hanging)
             for count in 2...3 {
                 let request = session.request(server.url("/slow"))
-                async let code = failure(request)
+                async let code = failureCode(request)
                 try await server.waitForRequests(count: count)
                 request.cancel()
                 #expect(await code == .cancelled)

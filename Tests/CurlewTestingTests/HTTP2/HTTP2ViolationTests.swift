@@ -130,7 +130,7 @@ import Testing
         },
     ]
 
-    @Test(arguments: ofConnections) func endTheirConnection(example: Case) throws {
+    @Test(arguments: ofConnections) func connectionErrorsEndTheConnection(example: Case) throws {
         var machine = HTTP2Machine(limits: HTTP2Limits(headerBlock: 50_000, idleFrames: 100, resets: 100))
         _ = machine.takeOutput()
         var client = HTTP2Speaker(begins: example.begins)
@@ -178,7 +178,7 @@ import Testing
         ]
     }()
 
-    @Test(arguments: badFields) func loseTheirStream(name: String, fields: [HPACKField]) throws {
+    @Test(arguments: badFields) func invalidFieldsResetTheStream(name: String, fields: [HPACKField]) throws {
         var machine = HTTP2Machine()
         var client = HTTP2Speaker()
         client.headers(1, fields)
@@ -193,7 +193,7 @@ import Testing
         arguments: [
             (1, HTTP2ErrorCode.protocolError), (3, .protocolError), (4, nil), (5, .protocolError),
         ] as [(Int, HTTP2ErrorCode?)])
-    func bodiesAreAsLongAsTheySay(count: Int, code: HTTP2ErrorCode?) throws {
+    func bodyMustMatchContentLength(count: Int, code: HTTP2ErrorCode?) throws {
         for endsWithTrailers in [false, true] {
             var machine = HTTP2Machine()
             var client = HTTP2Speaker()
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func streamsThatAreOverTakeNoMore() throws {
+    @Test func dataOnClosedStreamIsRefused() throws {
         var machine = HTTP2Machine()
         var client = HTTP2Speaker()
         client.headers(1)
@@ -226,7 +226,7 @@ import Testing
 
     // MARK: Noise
 
-    @Test func noiseDoesNoHarm() {
+    @Test func randomFramesNeverTrap() {
         var random = SplitMix(seed: 99)
         for _ in 0..<400 {
             var machine = HTTP2Machine(limits: HTTP2Limits(streams: 5))
@@ -245,7 +245,7 @@ import Testing
     }
 
     /// Changes one byte of a valid conversation.
-    @Test func aWrongByteDoesNoHarm() {
+    @Test func changedByteNeverTraps() {
         var random = SplitMix(seed: 5)
         var client = HTTP2Speaker()
         client.headers(1, HTTP2Speaker.fields("POST", "/a", [("content-length", "20")]), isLast: false)

@@ -13,7 +13,7 @@ import Testing
         return try TestServer(configuration)
     }
 
-    @Test func aPrefaceMayComeInPieces() async throws {
+    @Test func prefaceMayArriveInPieces() async throws {
         let server = try server()
         let client = try WireClient(port: server.port)
         var speaker = HTTP2Speaker()
@@ -23,7 +23,7 @@ import Testing
         #expect(server.requests.map(\.version) == [.http2])
     }
 
-    @Test func whatBeginsLikeAPrefaceMayBeHTTP1() throws {
+    @Test func requestThatBeginsLikePrefaceIsHTTP1() throws {
         let server = try server()
         let client = try WireClient(port: server.port)
         for part in ["P", "R", "OPFIND /anything HTTP/1.1\r\nHost: x\r\n\r\n"] { client.send(part) }
@@ -34,7 +34,7 @@ import Testing
         #expect(try other.request("GET", "/get").status == 200)
     }
 
-    @Test func answersHaveTheirFrames() throws {
+    @Test func responsesAreSentInTheirFrames() throws {
         let server = try server()
         let client = try HTTP2WireClient(port: server.port)
         server.script(
@@ -59,7 +59,7 @@ import Testing
         #expect(response.pieces == [3, 3])
     }
 
-    @Test(arguments: ["HEAD", "GET"]) func answersWithoutABodyEndWithTheirHead(method: String) throws {
+    @Test(arguments: ["HEAD", "GET"]) func responsesWithoutBodyEndWithTheirHead(method: String) throws {
         let server = try server()
         let client = try HTTP2WireClient(port: server.port)
         client.request(1, method, method == "HEAD" ? "/bytes/100" : "/status/204")
@@ -68,7 +68,7 @@ import Testing
         #expect(response.value("content-length") == (method == "HEAD" ? "100" : nil))
     }
 
-    @Test func requestsAreRecordedWhole() throws {
+    @Test func requestsAreRecordedCompletely() throws {
         let server = try server()
         let client = try HTTP2WireClient(port: server.port)
         client.send {
@@ -88,7 +88,7 @@ import Testing
 
     @Test(arguments: [
         (TestServer.Expectation.answer, "100"), (.ignore, "200"), (.refuse, "417"),
-    ]) func expectationsAreAnswered(expectation: TestServer.Expectation, first: String) throws {
+    ]) func expect100ContinueIsHandledAsConfigured(expectation: TestServer.Expectation, first: String) throws {
         let server = try server()
         let client = try HTTP2WireClient(port: server.port)
         server.script("/up", .text("done").changed { $0.expectation = expectation })
@@ -102,7 +102,7 @@ import Testing
         #expect(try client.response(3).body.count == 3)
     }
 
-    @Test func anEarlyAnswerLeavesTheConnectionOpen() throws {
+    @Test func earlyResponseKeepsTheConnectionOpen() throws {
         let server = try server()
         let client = try HTTP2WireClient(port: server.port)
         server.script("/up", .status(413).changed { $0.readsBody = false })
@@ -116,7 +116,7 @@ import Testing
     }
 
     /// The server accepts one window of a body that it does not read, and other streams continue.
-    @Test func whatIsNotReadFillsItsWindowAlone() async throws {
+    @Test func unreadBodyBlocksOnlyItsOwnStream() async throws {
         let server = try server()
         let gate = Gate()
         server.script("/up", .text("done").stalling(until: gate, at: .readingBody(after: 1_000)))
@@ -137,7 +137,7 @@ import Testing
     }
 
     /// The server sends a client one window of a body until the client enlarges it.
-    @Test func noMoreIsSentThanTheClientTakes() throws {
+    @Test func serverSendsOnlyWhatTheWindowAllows() throws {
         let server = try server()
         let client = try HTTP2WireClient(port: server.port, window: 1_000)
         client.request(1, "GET", "/bytes/5000")
@@ -152,7 +152,7 @@ import Testing
     }
 
     /// For a peer that reads nothing, the server produces no more than the socket accepts. Other connections continue.
-    @Test func aPeerThatReadsNothingIsBounded() async throws {
+    @Test func peerThatReadsNothingUsesBoundedMemory() async throws {
         let server = try server()
         let client = try HTTP2WireClient(port: server.port)
         client.send {
@@ -169,7 +169,7 @@ import Testing
         try await server.waitForOpenConnections(atMost: 1)
     }
 
-    @Test func streamsTakeTurns() throws {
+    @Test func streamsShareTheConnectionFairly() throws {
         let server = try server()
         let client = try HTTP2WireClient(port: server.port)
         client.send {
@@ -182,7 +182,7 @@ import Testing
         #expect(try client.response(1).body.count == 20_000_000)
     }
 
-    @Test func whatAPeerLeavesUnfinishedIsRecorded() async throws {
+    @Test func unfinishedRequestsAreRecorded() async throws {
         let server = try server()
         let client = try HTTP2WireClient(port: server.port)
         client.request(1, "POST", "/post", isLast: false)
@@ -201,7 +201,7 @@ import Testing
         #expect(server.requests.isEmpty)
     }
 
-    @Test func aResetEndsItsStreamAlone() throws {
+    @Test func resetEndsOnlyItsStream() throws {
         let server = try server()
         let gate = Gate()
         server.script("/held", .text("held").stalling(until: gate, at: .inBody(after: 2)))
@@ -215,7 +215,7 @@ import Testing
         #expect(try client.response(1).body == Array("held".utf8))
     }
 
-    @Test func thereAreNoWebSockets() throws {
+    @Test func webSocketOverHTTP2RequiresHTTP1() throws {
         let server = try server()
         server.script("/ws", .status(101))
         let client = try HTTP2WireClient(port: server.port)
@@ -224,7 +224,7 @@ import Testing
     }
 
     @Test(arguments: HTTP2ViolationTests.ofConnections.filter { $0.begins && $0.code != .enhanceYourCalm })
-    func aBadPeerIsToldWhy(example: HTTP2ViolationTests.Case) throws {
+    func violationIsReportedInGoAway(example: HTTP2ViolationTests.Case) throws {
         let server = try server()
         let client = try HTTP2WireClient(port: server.port, window: HTTP2Settings.defaultWindow)
         client.send { example.says(&$0) }
@@ -236,7 +236,7 @@ import Testing
         #expect(try other.response(1).body.count == 3)
     }
 
-    @Test func aServerOfHTTP2AloneTellsOthersWhy() throws {
+    @Test func http2ServerReportsRefusalInGoAway() throws {
         var configuration = TestServer.Configuration()
         configuration.protocols = [.http2]
         let server = try TestServer(configuration)

@@ -12,7 +12,7 @@ import Testing
     /// A task that runs until it is cancelled.
     private func endless() -> Task<Void, Never> { Task { try? await Gate().wait() } }
 
-    @Test func aStarterThatIsHeldUpTakesNoLaterTasksPlace() async throws {
+    @Test func delayedStarterDoesNotReplaceLaterTask() async throws {
         let validations = BackgroundRevalidations(limit: 2)
         let first = try #require(validations.begin(key))
         // The work ends before its starter has stored the task with `keep`, and the next validation begins.
@@ -27,7 +27,7 @@ import Testing
         #expect(task.isCancelled)
     }
 
-    @Test func oneForAKeyAndFewAtATime() async throws {
+    @Test func revalidationsAreLimitedPerKeyAndInTotal() async throws {
         let validations = BackgroundRevalidations(limit: 2)
         let first = try #require(validations.begin(key))
         #expect(validations.begin(key) == nil)
@@ -37,7 +37,7 @@ import Testing
         #expect(validations.begin(CacheKey(url: "http://c.test/")) != nil)
     }
 
-    @Test func nothingStartsAfterTheEnd() async throws {
+    @Test func noRevalidationStartsAfterClose() async throws {
         let validations = BackgroundRevalidations(limit: 2)
         let number = try #require(validations.begin(key))
         await validations.close()
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: WaitingFromOwnCodeTests.Wait.allCases, [false, true])
-    func itsCodeMayEndTheSession(_ wait: WaitingFromOwnCodeTests.Wait, afterAnother: Bool) async throws {
+    func cachedResponseHandlerMayEndTheSession(_ wait: WaitingFromOwnCodeTests.Wait, afterAnother: Bool) async throws {
         let (gate, returned, ended) = (Gate(), Gate(), Gate())
         let stored = Lock(0)
         let reference = Lock<Session?>(nil)

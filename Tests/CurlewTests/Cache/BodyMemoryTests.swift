@@ -7,7 +7,7 @@ import Testing
 @Suite struct BodyMemoryTests {
     private static func bytes(_ size: Int) -> Data { Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 5) }) }
 
-    @Test func aLargeBodyIsThatOfItsParts() throws {
+    @Test func largeBodyEqualsItsAppendedParts() throws {
         let data = Self.bytes(5_000_001)
         let memory = try #require(BodyMemory(ofSize: Int64(data.count)))
         for start in stride(from: 0, to: data.count, by: 100_003) {
@@ -28,19 +28,19 @@ import Testing
         #expect(body == data && changed.count == data.count + 1)
     }
 
-    @Test func whatIsNotWorthItHasNone() {
+    @Test func bodyMemoryIsMadeOnlyForSuitableSizes() {
         #expect(BodyMemory(ofSize: 2_000_000) == nil)
         #expect(BodyMemory(ofSize: 0) == nil)
     }
 
-    @Test func aBodyThatEndsEarlyIsAsLongAsItIs() throws {
+    @Test func bodyThatEndsEarlyHasItsActualLength() throws {
         let memory = try #require(BodyMemory(ofSize: 3_000_000))
         #expect(Self.bytes(10).withUnsafeBytes { memory.append($0) })
         #expect(memory.data() == Self.bytes(10))
     }
 
     @Test(arguments: [1, 1000, PieceCutter.size - 1, PieceCutter.size, 3 * PieceCutter.size, 7_654_321])
-    func piecesMakeTheBody(step: Int) throws {
+    func piecesJoinToTheWholeBody(step: Int) throws {
         let data = Self.bytes(min(5 * PieceCutter.size + 17, step * 4000))
         let cutter = PieceCutter()
         var pieces: [Data] = []
@@ -61,7 +61,7 @@ import Testing
         #expect(Data(pieces.joined()) == data)
     }
 
-    @Test func theMemoryOfAPieceIsUsedAgainWhenItIsLetGo() throws {
+    @Test func memoryOfReleasedPieceIsReused() throws {
         let cutter = PieceCutter()
         func piece(_ byte: UInt8) throws -> Data {
             let bytes = Data(repeating: byte, count: PieceCutter.size)

@@ -17,9 +17,7 @@ import Testing
         let response = Task { await request.response() }
         try await store.gate.waitForArrivals(count: 1)
         // A second request waits for the first one.
-        let waiter = server.session.request(CacheServer.url)
-        let waiterResponse = Task { await waiter.response() }
-        while waiter.state == .initialized { await Task.yield() }
+        let (waiter, waiterResponse) = try await server.beginWaiter()
         waiter.cancel()
         #expect(await waiterResponse.value.error?.code == .cancelled)
         request.cancel()
@@ -27,7 +25,7 @@ import Testing
         #expect(server.sent == 0 && store.openClaims == 0)
     }
 
-    @Test func aCancelledTaskEndsTheWait() async throws {
+    @Test func cancelledTaskEndsWaitForOtherProcess() async throws {
         let server = server()
         let response = Task { await server.get() }
         try await store.gate.waitForArrivals(count: 1)
@@ -36,14 +34,14 @@ import Testing
         #expect(store.openClaims == 0)
     }
 
-    @Test func theTotalTimeBoundsTheWait() async {
+    @Test func totalTimeoutEndsWaitForOtherProcess() async {
         let server = server()
         let request = server.session.request(CacheServer.url).timeouts { $0.total = .milliseconds(50) }
         #expect(await request.response().error?.code == .totalTimedOut)
         #expect(server.sent == 0 && store.openClaims == 0)
     }
 
-    @Test func theRequestIsSentWhereTheOtherProcessIsTooSlow() async {
+    @Test func requestIsSentIfTheOtherProcessIsTooSlow() async {
         let server = server()
         let request = server.session.request(CacheServer.url).timeouts {
             $0.firstByte = .milliseconds(50)
@@ -57,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func aResponseThatIsNotStoredEndsTheClaimWithItsHead(fails: Bool) async throws {
+    func claimEndsWithHeadOfUnstoredResponse(fails: Bool) async throws {
         let rest = Gate()
         let server = CacheServer(store: store) { _ in
             var response = cacheable("hello", "no-store")
@@ -77,7 +75,7 @@ import Testing
         #expect(store.openClaims == 0)
     }
 
-    @Test func aResponseThatIsStoredKeepsTheClaimToItsEnd() async throws {
+    @Test func claimLastsUntilEndOfStoredResponse() async throws {
         let rest = Gate()
         let server = CacheServer(store: store) { _ in
             var response = cacheable("hello")
@@ -94,7 +92,7 @@ import Testing
         #expect(await server.get().cacheStatus == .hit)
     }
 
-    @Test func whatAnotherProcessHasStoredIsServed() async throws {
+    @Test func responseStoredByAnotherProcessIsServed() async throws {
         let server = server()
         store.answer.withLock { $0 = false }
         let response = Task { await server.get() }
@@ -109,7 +107,7 @@ import Testing
 }
 
 /// A memory store that holds every claim until its gate opens or the calling task is cancelled.
-private final class ClaimingStore: CacheStore {
+private final class ClaimingStore: CacheStoreOverMemory {
     let gate = Gate()
     /// Opens when a claim ends.
     let hasEnded = Gate()
@@ -130,14 +128,4 @@ private final class ClaimingStore: CacheStore {
         claims.withLock { $0 -= 1 }
         hasEnded.open()
     }
-
-    func entries(for key: CacheKey) async -> [StoredEntry] { await memory.entries(for: key) }
-    func writer(for entry: CacheEntry, expectedSize: Int64?) async -> (any CacheWriter)? {
-        await memory.writer(for: entry, expectedSize: expectedSize)
-    }
-    func update(_ entry: CacheEntry) async { await memory.update(entry) }
-    func remove(_ entry: CacheEntry) async { await memory.remove(entry) }
-    func removeAll(url: String) async { await memory.removeAll(url: url) }
-    func removeAll() async { await memory.removeAll() }
-    func size() async -> Int64 { await memory.size() }
 }

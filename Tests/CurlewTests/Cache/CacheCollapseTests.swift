@@ -6,6 +6,14 @@ import Testing
 
 /// Simultaneous requests for one response.
 @Suite struct CacheCollapseTests {
+    /// A server that responds when the gate is open.
+    private func server(heldBy gate: Gate) -> CacheServer {
+        CacheServer { _ in
+            try await gate.wait()
+            return cacheable("hello")
+        }
+    }
+
     private func many(
         _ count: Int,
         _ server: CacheServer,
@@ -17,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func aThousandRequestsSendOne() async {
+    @Test func thousandEqualRequestsSendOne() async {
         let server = CacheServer { _ in cacheable("hello") }
         let responses = await many(1000, server)
         #expect(responses.allSatisfy { $0.text == "hello" })
@@ -47,10 +55,7 @@ import Testing
 
     @Test func waitersGetTheResponseOfTheFirst() async throws {
         let gate = Gate()
-        let server = CacheServer { _ in
-            try await gate.wait()
-            return cacheable("hello")
-        }
+        let server = server(heldBy: gate)
         async let responses = many(10, server)
         _ = try await server.transport.waitForRequests(count: 1)
         gate.open()
@@ -61,13 +66,13 @@ import Testing
         #expect(server.cache.statistics.collapsed + server.cache.statistics.hits == 9)
     }
 
-    @Test func whatIsNotToBeSharedIsSentForEach() async {
+    @Test func noStoreResponsesAreNotCollapsed() async {
         let server = CacheServer { cacheable("\($0.index)", "no-store") }
         let texts = Set(await many(20, server).compactMap(\.text))
         #expect(texts.count == 20 && server.sent == 20)
     }
 
-    @Test func eachVariantIsSent() async {
+    @Test func eachVariantIsRequestedFromTheServer() async {
         let server = CacheServer { cacheable($0.headers["X"] ?? "", "max-age=60", ["Vary": "X"]) }
         let responses = await many(30, server) { ["X": "\($0 % 3)"] }
         #expect(Set(responses.compactMap(\.text)) == ["0", "1", "2"])
@@ -75,24 +80,19 @@ import Testing
         for number in 0..<3 { #expect(await server.get("a", ["X": "\(number)"]).cacheStatus == .hit) }
     }
 
-    @Test func aWaiterThatIsCancelledEndsAlone() async throws {
+    @Test func cancelledWaiterDoesNotEndTheOthers() async throws {
         let gate = Gate()
-        let server = CacheServer { _ in
-            try await gate.wait()
-            return cacheable("hello")
-        }
+        let server = server(heldBy: gate)
         async let first = server.get()
         _ = try await server.transport.waitForRequests(count: 1)
-        let waiter = server.session.request(CacheServer.url)
-        let task = Task { await waiter.response() }
-        while waiter.state == .initialized { await Task.yield() }
+        let (waiter, task) = try await server.beginWaiter()
         waiter.cancel()
         #expect(await task.value.error?.code == .cancelled)
         gate.open()
         #expect(await first.text == "hello")
     }
 
-    @Test func theNextIsSentWhereTheFirstIsCancelled() async throws {
+    @Test func nextWaiterSendsRequestIfFirstIsCancelled() async throws {
         let gate = Gate()
         let server = CacheServer { request in
             if request.index == 0 { try await gate.wait() }
@@ -108,17 +108,12 @@ import Testing
         #expect(server.sent == 2)
     }
 
-    @Test func aWaiterThatIsSuspendedAndResumedGoesOnWaiting() async throws {
+    @Test func resumedWaiterContinuesWaiting() async throws {
         let gate = Gate()
-        let server = CacheServer { _ in
-            try await gate.wait()
-            return cacheable("hello")
-        }
+        let server = server(heldBy: gate)
         async let first = server.get()
         _ = try await server.transport.waitForRequests(count: 1)
-        let waiter = server.session.request(CacheServer.url)
-        let task = Task { await waiter.response() }
-        while waiter.state == .initialized { await Task.yield() }
+        let (waiter, task) = try await server.beginWaiter()
         for _ in 0..<100 {
             waiter.suspend()
             waiter.resume()
@@ -130,7 +125,7 @@ import Testing
         #expect(server.sent == 1)
     }
 
-    @Test func aWaitersFirstByteIsTheHead() async throws {
+    @Test func firstByteTimeoutOfWaiterEndsWithTheHead() async throws {
         let gate = Gate()
         let server = CacheServer { request in
             if request.path == "/b" { try await gate.wait() }
@@ -155,7 +150,7 @@ import Testing
         #expect(server.sent == 2)
     }
 
-    @Test func whereAResponseStopsInItsMiddleAnotherRequestIsSent() async throws {
+    @Test func waitersSendAnotherRequestIfResponseStalls() async throws {
         let gate = Gate()
         let server = CacheServer { request in
             var response = cacheable("\(request.index)")
@@ -181,10 +176,7 @@ import Testing
 
     @Test func aWaiterKeepsItsOwnTimeLimit() async throws {
         let gate = Gate()
-        let server = CacheServer { _ in
-            try await gate.wait()
-            return cacheable("hello")
-        }
+        let server = server(heldBy: gate)
         async let first = server.get()
         _ = try await server.transport.waitForRequests(count: 1)
         let waiter = server.session.request(CacheServer.url).timeouts { $0.firstByte = .milliseconds(20) }

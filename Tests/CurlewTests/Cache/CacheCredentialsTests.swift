@@ -34,7 +34,7 @@ import Testing
         #expect(await get(session(cache, "three") { $0.netrc = one }) == ("three", .miss))
     }
 
-    @Test func aNetrcFileThatIsNotThereAddsNothing() async {
+    @Test func missingNetrcFileDoesNotChangeCacheKey() async {
         let cache = ResponseCache()
         let missing = Netrc.file(folder.appending(path: "missing"))
         #expect(await get(session(cache, "one") { $0.netrc = missing }) == ("one", .miss))
@@ -55,14 +55,14 @@ import Testing
         #expect(await get(client("one")) == ("one", .hit))
     }
 
-    @Test func theUsualSettingsAddNothingToTheKey() async {
+    @Test func defaultSettingsAddNothingToTheCacheKey() async {
         let cache = ResponseCache(mode: .shared)
         _ = await get(session(cache, "usual") { $0.dns.cacheLifetime = .seconds(5) })
         #expect(await cache.store.entries(for: CacheKey(url: CacheServer.url)).count == 1)
     }
 
     @Test(arguments: [("max-age=60", false), ("max-age=60, public", true), ("s-maxage=60", true)])
-    func aSharedCacheTreatsThemAsAuthorization(control: String, isStored: Bool) async throws {
+    func sharedCacheTreatsCredentialsAsAuthorization(control: String, isStored: Bool) async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = try netrc("one")
         let changes: [(inout SessionConfiguration) -> Void] = [
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [("max-age=60", false), ("max-age=60, must-revalidate", true)])
-    func credentialsOfTheURLCountToo(control: String, isStored: Bool) async {
+    func credentialsInURLCountAsAuthorization(control: String, isStored: Bool) async {
         let url = "https://user:password@example.org/a"
         let shared = ResponseCache(mode: .shared)
         let named = session(shared, "secret", control: control) { _ in }

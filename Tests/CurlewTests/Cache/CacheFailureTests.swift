@@ -49,7 +49,7 @@ import Testing
         #expect(headers.value(for: "Retry-After") == nil && headers.value(for: "Warning") == nil)
     }
 
-    @Test func aFailureMayBeLongAndMayBreakOff() async {
+    @Test func staleResponseReplacesLongOrTruncatedFailure() async {
         let large = String(repeating: "busy ", count: 500_000)
         let failures: [MockResponse] = [
             .text(large, status: 503),
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func aFailureThatWasKeptIsDeliveredIfTheStoredBodyIsGone() async {
+    @Test func bufferedFailureIsDeliveredIfStoredBodyIsGone() async {
         let store = FaultyStore()
         let server = CacheServer(store: store) { request in
             request.index == 0 ? cacheable("hello", "max-age=1, stale-if-error=60") : .text("busy", status: 503)
@@ -81,8 +81,9 @@ import Testing
     }
 
     /// The failure's body exceeds the limit for bodies that are kept, or its connection breaks.
-    @Test(arguments: [false, true])
-    func aFailureThatWasNotKeptWholeIsAskedForAgainIfTheStoredBodyIsGone(breaksOff: Bool) async {
+    @Test(
+        "a failure that was not buffered whole is requested again if the stored body is gone", arguments: [false, true])
+    func failureIsRequestedAgainIfStoredBodyIsGone(breaksOff: Bool) async {
         let store = FaultyStore()
         let text = String(repeating: "busy ", count: breaksOff ? 1 : 500_000)
         let truncated = CurlewError(.truncated, phase: .receive)
@@ -99,7 +100,7 @@ import Testing
         #expect(server.sent == 3 && response.cacheStatus == .miss)
     }
 
-    @Test(arguments: [10, 500_000]) func aFailureBehindTheReaderLeavesWhatIsStored(count: Int) async {
+    @Test(arguments: [10, 500_000]) func failedBackgroundRevalidationKeepsStoredResponse(count: Int) async {
         let control = "max-age=1, stale-while-revalidate=10, stale-if-error=60"
         let server = CacheServer { request in
             if request.index == 0 { return cacheable("hello", control, ["ETag": "\"e\""]) }
@@ -116,7 +117,7 @@ import Testing
         #expect(server.sent == 3)
     }
 
-    @Test func aRequestThatIsCancelledWhileTheServerFailsIsCancelled() async throws {
+    @Test func requestCancelledDuringServerFailureIsCancelled() async throws {
         let gate = Gate()
         let server = CacheServer { request in
             if request.index == 0 { return cacheable("hello", "max-age=1, stale-if-error=60") }
@@ -131,7 +132,7 @@ import Testing
         #expect(await response.value.error?.code == .cancelled)
     }
 
-    @Test func aFailureIsAFailureAfterTheWindow() async {
+    @Test func failureIsDeliveredAfterStaleIfErrorWindow() async {
         let server = CacheServer { request in
             request.index == 0 ? cacheable("hello", "max-age=1, stale-if-error=60") : .text("busy", status: 503)
         }
@@ -140,7 +141,7 @@ import Testing
         #expect(await server.get().text == "busy")
     }
 
-    @Test func aSessionThatGoesEndsWhatIsAskedBehindTheReader() async throws {
+    @Test func releasedSessionEndsBackgroundRevalidation() async throws {
         let gate = Gate()
         var server: CacheServer? = CacheServer { request in
             if request.index == 0 { return cacheable("hello", "max-age=1, stale-while-revalidate=60") }
@@ -156,7 +157,7 @@ import Testing
         try await eventually { transport.runningCount == 0 }
     }
 
-    @Test func theServerIsAskedBehindTheReader() async throws {
+    @Test func staleWhileRevalidateAsksServerInBackground() async throws {
         let server = CacheServer { request in
             cacheable("\(request.index)", "max-age=1, stale-while-revalidate=60", ["ETag": "\"e\""])
         }
@@ -172,7 +173,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func validationsBehindReadersAreBoundedAndEndWithTheSession(invalidates: Bool) async throws {
+    func backgroundRevalidationsAreBoundedAndEndWithSession(invalidates: Bool) async throws {
         let gate = Gate()
         let server = CacheServer { request in
             if request.headers["If-None-Match"] != nil { try await gate.wait() }
@@ -188,7 +189,7 @@ import Testing
         #expect(server.sent <= 5)
     }
 
-    @Test func whatCameInTheFutureIsValidated() async {
+    @Test func responseDatedInTheFutureIsRevalidated() async {
         let server = CacheServer { request in
             if request.headers["If-None-Match"] != nil { return .status(304, headers: ["Cache-Control": "max-age=60"]) }
             return cacheable("hello", "max-age=60, stale-if-error=60, stale-while-revalidate=60", ["ETag": "\"e\""])
@@ -215,7 +216,7 @@ import Testing
 
     // MARK: Stores that fail
 
-    @Test func aBodyThatIsGoneIsAMiss() async {
+    @Test func missingStoredBodyIsAMiss() async {
         let store = FaultyStore()
         let server = CacheServer(store: store) { cacheable("\($0.index)", "max-age=60", ["ETag": "\"e\""]) }
         _ = await server.get()
@@ -224,7 +225,7 @@ import Testing
         #expect(second.text == "1" && second.cacheStatus == .miss)
     }
 
-    @Test func aBodyThatIsGoneAfterAValidationIsFetched() async {
+    @Test func bodyMissingAfterRevalidationIsFetched() async {
         let store = FaultyStore()
         let server = CacheServer(store: store) { request in
             if request.headers["If-None-Match"] != nil { return .status(304) }
@@ -237,7 +238,7 @@ import Testing
         #expect(second.text == "2" && second.cacheStatus == .miss)
     }
 
-    @Test func aBodyThatBreaksInTheMiddleFailsTheRequest() async {
+    @Test func storedBodyThatBreaksOffFailsTheRequest() async {
         let store = FaultyStore()
         let server = CacheServer(store: store) { cacheable("\($0.index)") }
         _ = await server.get()
@@ -245,7 +246,7 @@ import Testing
         #expect(await server.get().error?.code == .truncated)
     }
 
-    @Test func aStoreThatRefusesCostsNothingElse() async {
+    @Test func storeThatRefusesEntryDoesNotFailRequest() async {
         let store = FaultyStore()
         store.refuses.withLock { $0 = true }
         let large = String(repeating: "x", count: 1_000_000)
@@ -259,11 +260,11 @@ import Testing
 }
 
 /// A memory store that fails in the way a test selects.
-final class FaultyStore: CacheStore {
+final class FaultyStore: CacheStoreOverMemory {
     let loses = Lock(false)
     let breaks = Lock(false)
     let refuses = Lock(false)
-    private let memory = MemoryCacheStore()
+    let memory = MemoryCacheStore()
 
     private struct Body: CacheBody {
         let size: Int64
@@ -286,10 +287,4 @@ final class FaultyStore: CacheStore {
     func writer(for entry: CacheEntry, expectedSize: Int64?) async -> (any CacheWriter)? {
         refuses.withLock { $0 } ? nil : await memory.writer(for: entry, expectedSize: expectedSize)
     }
-
-    func update(_ entry: CacheEntry) async { await memory.update(entry) }
-    func remove(_ entry: CacheEntry) async { await memory.remove(entry) }
-    func removeAll(url: String) async { await memory.removeAll(url: url) }
-    func removeAll() async { await memory.removeAll() }
-    func size() async -> Int64 { await memory.size() }
 }

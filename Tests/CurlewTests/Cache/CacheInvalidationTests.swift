@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: Removal.allCases, [false, true])
-    func aResponseThatWasUnderWayIsNotStored(removal: Removal, stopsInBody: Bool) async throws {
+    func responseInProgressDuringRemovalIsNotStored(removal: Removal, stopsInBody: Bool) async throws {
         let server = server(stopsInBody: stopsInBody)
         async let first = server.get()
         try await gate.waitForArrivals(count: 1)
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: Removal.allCases, [false, true])
-    func aLaterRequestDoesNotWaitForIt(removal: Removal, stopsInBody: Bool) async throws {
+    func requestAfterRemovalDoesNotWaitForEarlierOne(removal: Removal, stopsInBody: Bool) async throws {
         let server = server(stopsInBody: stopsInBody)
         async let first = server.get()
         try await gate.waitForArrivals(count: 1)
@@ -66,13 +66,11 @@ import Testing
         #expect(await server.get().text == second.text)
     }
 
-    @Test func thoseWhoWaitAlreadyGetALaterResponse() async throws {
+    @Test func waiterDuringInvalidationGetsALaterResponse() async throws {
         let server = server(stopsInBody: false)
         async let first = server.get()
         try await gate.waitForArrivals(count: 1)
-        let waiter = server.session.request(CacheServer.url)
-        let waiting = Task { await waiter.response() }
-        while waiter.state == .initialized { await Task.yield() }
+        let (_, waiting) = try await server.beginWaiter()
         await remove(.put, server)
         gate.open()
         #expect(await first.text == "0")
@@ -81,7 +79,7 @@ import Testing
         #expect(await server.get().text == later)
     }
 
-    @Test func whatIsRemovedElsewhereStaysUnderWay() async throws {
+    @Test func removingOtherURLsKeepsResponseInProgress() async throws {
         let server = server(stopsInBody: true)
         async let first = server.get()
         try await gate.waitForArrivals(count: 1)
@@ -92,7 +90,7 @@ import Testing
         #expect(await server.get().cacheStatus == .hit)
     }
 
-    @Test func anOldResponseDoesNotReplaceALaterOne() async throws {
+    @Test func oldResponseDoesNotReplaceALaterOne() async throws {
         let server = server(stopsInBody: true)
         async let first = server.get()
         try await gate.waitForArrivals(count: 1)
@@ -113,7 +111,7 @@ import Testing
     ]
 
     @Test(arguments: successors.indices, [CachePolicy.reload, .revalidate])
-    func aLaterResponseThatIsNotStoredMayRemoveWhatIs(at index: Int, policy: CachePolicy) async {
+    func unstorableNewResponseMayRemoveStoredOne(at index: Int, policy: CachePolicy) async {
         let (status, control, stays) = Self.successors[index]
         let server = CacheServer { request in
             guard request.index == 1 else { return cacheable("\(request.index)", "max-age=60", ["ETag": "\"e\""]) }
@@ -127,7 +125,7 @@ import Testing
         #expect(later.text == (stays ? "0" : "2") && later.cacheStatus == (stays ? .hit : .miss))
     }
 
-    @Test func aReloadedErrorThatMayBeStoredTakesThePlaceOfWhatIs() async {
+    @Test func storableReloadedErrorReplacesStoredResponse() async {
         let server = CacheServer { request in
             guard request.index == 1 else { return cacheable("\(request.index)") }
             return MockResponse.status(404).header("Cache-Control", "max-age=60")
@@ -144,7 +142,7 @@ import Testing
         (200, ["ETag": "\"e\"", "Content-Length": "7"], false), (200, [:], false), (404, [:], true), (405, [:], true),
     ]
 
-    @Test(arguments: heads.indices) func aReloadedHeadSaysWhetherWhatIsStoredIsStillRight(at index: Int) async {
+    @Test(arguments: heads.indices) func reloadedHEADKeepsOrRemovesStoredResponse(at index: Int) async {
         let (status, fields, stays) = Self.heads[index]
         let server = CacheServer { request in
             if request.method == .head { return .status(status, headers: fields) }
@@ -157,7 +155,7 @@ import Testing
         #expect(later.text == (stays ? "0" : "2") && later.cacheStatus == (stays ? .hit : .miss))
     }
 
-    @Test func anEntryFromTheFutureIsReplaced() async {
+    @Test func entryDatedInTheFutureIsReplaced() async {
         let server = CacheServer { cacheable("\($0.index)") }
         _ = await server.get()
         server.advance(by: -3600)
@@ -175,7 +173,7 @@ import Testing
         #expect(await server.session.request(url).response().cacheStatus == .miss)
     }
 
-    @Test func theLogForgetsWhatIsLongAgo() {
+    @Test func invalidationLogForgetsOldEntries() {
         let log = InvalidationLog()
         let start = log.mark
         #expect(!log.concerns("https://a/x", since: start))

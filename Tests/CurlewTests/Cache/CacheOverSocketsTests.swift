@@ -40,7 +40,7 @@ import Testing
         #expect(server.requests.count == 1)
     }
 
-    @Test func aSessionThatMayNotConnectThereIsNotServedWhatAnotherHasStored() async throws {
+    @Test func responseFromRefusedAddressIsNotServedToSession() async throws {
         server.script("/a", .text("inside").header("Cache-Control", "max-age=600"))
         #expect(await get().text == "inside")
         #expect(await get().cacheStatus == .hit)
@@ -74,7 +74,7 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
-    @Test func aReaderThatStopsEarlyLeavesTheResponseToOthers() async throws {
+    @Test func earlyStopOfReaderKeepsResponseForOthers() async throws {
         let gate = Gate()
         server.script("/a", whole().stalling(until: gate, at: .inBody(after: 1_000_000)), whole())
         let url = server.url("/a")
@@ -88,7 +88,7 @@ import Testing
         gate.open()
     }
 
-    @Test func whoWaitsForAReaderThatStopsEarlyGoesItself() async throws {
+    @Test func waiterSendsItsOwnRequestIfReaderStopsEarly() async throws {
         let gate = Gate()
         server.script("/a", whole().stalling(until: gate, at: .inBody(after: 1_000_000)), whole())
         let request = session.streamRequest(server.url("/a"))
@@ -100,7 +100,7 @@ import Testing
         gate.open()
     }
 
-    @Test func aServerThatIsGoneIsCoveredByWhatIsStored() async throws {
+    @Test func staleResponseIsServedIfServerIsGone() async throws {
         server.script("/a", .text("hello").header("Cache-Control", "max-age=0, stale-if-error=600"))
         #expect(await get().text == "hello")
         server.stop()
@@ -108,7 +108,7 @@ import Testing
         #expect(response.text == "hello" && response.cacheStatus == .stale(.ifError))
     }
 
-    @Test func aLargeResponseOfAFailureIsCoveredToo() async throws {
+    @Test func staleResponseReplacesLargeErrorResponse() async throws {
         server.script(
             "/a", .text("hello").header("Cache-Control", "max-age=0, stale-if-error=600"),
             whole("no-store").changed { $0.status = 503 }, .text("again"))

@@ -42,7 +42,7 @@ import Testing
     ]
 
     @Test(arguments: guards.indices, [CacheMode.private, .shared])
-    func aSessionWithOtherGuardsHasItsOwnResponses(at index: Int, mode: CacheMode) async {
+    func sessionsWithOtherSecuritySettingsDoNotShare(at index: Int, mode: CacheMode) async {
         let change = Self.guards[index]
         let cache = ResponseCache(mode: mode)
         let control = "public, max-age=60"
@@ -66,7 +66,7 @@ import Testing
         { $0.dns.cacheLifetime = .seconds(5) },
     ]
 
-    @Test(arguments: harmless.indices) func settingsThatAreNoGuardsShareResponses(at index: Int) async {
+    @Test(arguments: harmless.indices) func settingsWithoutSecurityEffectShareResponses(at index: Int) async {
         let cache = ResponseCache()
         #expect(await get(session(cache, "usual")) == ("usual", .miss))
         #expect(await get(session(cache, "other", Self.harmless[index])) == ("usual", .hit))
@@ -82,7 +82,7 @@ import Testing
         return partitions.cacheRequest(request, mode: .private).key.partition
     }
 
-    @Test func theProxiesOfTheEnvironmentAreGuards() {
+    @Test func environmentProxiesSeparateResponses() {
         let variables = ["https_proxy": "http://proxy:3128"]
         #expect(partition(.environment, [:]) == "" && partition(.none, variables) == "")
         let one = partition(.environment, variables)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func theNetrcFileIsTheOneInTheHomeOfTheEnvironment() throws {
+    @Test func netrcFileIsFoundInHOME() throws {
         let home = FileManager.default.temporaryDirectory.appending(path: "curlew-home-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: home) }
@@ -120,7 +120,7 @@ import Testing
         func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards { enforced }
     }
 
-    @Test func aTransportWithOtherGuardsHasItsOwnResponses() async {
+    @Test func transportsWithOtherGuardsDoNotShareResponses() async {
         let cache = ResponseCache()
         func session(_ enforced: TransportGuards, _ name: String) -> Session {
             var configuration = SessionConfiguration()
@@ -136,17 +136,17 @@ import Testing
         #expect(await get(session([], "unknown")).text == "secure")
     }
 
-    @Test(arguments: [false, true]) func theSessionsOwnTransportHasNoOtherGuards(isJudged: Bool) {
+    @Test(arguments: [false, true]) func ownTransportOfSessionHasNoOtherGuards(isJudged: Bool) {
         let manager = isJudged ? ServerTrustManager(allHostsMustBeEvaluated: false, evaluators: [:]) : nil
         let configuration = SessionConfiguration()
         let transport = configuration.makeTransport(serverTrustManager: manager)
-        #expect(configuration.otherGuards(of: transport, judgedBy: manager).isEmpty)
+        #expect(configuration.otherGuards(of: transport, trustManager: manager).isEmpty)
         var other = configuration
         other.tls.certificateVerification = .none
-        #expect(configuration.otherGuards(of: other.makeTransport(), judgedBy: nil) == .tls)
+        #expect(configuration.otherGuards(of: other.makeTransport(), trustManager: nil) == .tls)
     }
 
-    @Test func theContentOfAFileOfRootsCounts() async throws {
+    @Test func changedTrustRootsFileSeparatesResponses() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "curlew-roots-\(UUID().uuidString).pem")
         defer { try? FileManager.default.removeItem(at: file) }
         try Data("one".utf8).write(to: file)
@@ -167,7 +167,7 @@ import Testing
     ]
 
     @Test(arguments: managers.indices, [CacheMode.private, .shared])
-    func aTrustManagerHasItsOwnResponses(at index: Int, mode: CacheMode) async {
+    func trustManagersDoNotShareResponses(at index: Int, mode: CacheMode) async {
         let cache = ResponseCache(mode: mode)
         let manager = Self.managers[index]()
         #expect(await get(session(cache, "usual")) == ("usual", .miss))
@@ -177,7 +177,7 @@ import Testing
         #expect(await get(session(cache, "again")) == ("usual", .hit))
     }
 
-    @Test func aSharedCacheNeedsPermissionForAClientCertificatesResponses() async {
+    @Test func sharedCacheStoresClientCertificateResponseIfPublic() async {
         let change: Change = { $0.tls.clientIdentity = .pem(certificate: Data("one".utf8), key: Data("key".utf8)) }
         for (control, status) in [("max-age=60", CacheStatus.miss), ("public, max-age=60", .hit)] {
             let cache = ResponseCache(mode: .shared)
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func theSessionsOwnFieldsAreCredentialsToo() async {
+    @Test func sessionHeadersCountAsCredentials() async {
         let cache = ResponseCache()
         func named(_ key: String) -> Session { session(cache, key) { $0.headers["X-Api-Key"] = key } }
         #expect(await get(named("one")) == ("one", .miss))
@@ -238,7 +238,7 @@ import Testing
         #expect(await get(server, ["Cookie": "a", "X-Api-Key": "b=c"]).status == .miss)
     }
 
-    @Test(arguments: [CacheMode.private, .shared]) func twoCookieJarsAreTwoUsers(mode: CacheMode) async throws {
+    @Test(arguments: [CacheMode.private, .shared]) func cookieJarsSeparateUsersResponses(mode: CacheMode) async throws {
         let cache = ResponseCache(mode: mode)
         let url = try #require(URL(string: CacheServer.url))
         func user(_ name: String) -> Session {
@@ -274,7 +274,7 @@ import Testing
         #expect(server.sent == 6)
     }
 
-    @Test func aTicketNamesNobodyOutsideTheProcess() async throws {
+    @Test func negotiateCredentialsSeparateCachedResponses() async throws {
         let cache = ResponseCache()
         for scheme in [TransferAuthentication.Scheme.negotiate, .any] {
             let change: Change = {
@@ -312,7 +312,7 @@ import Testing
     @Test(arguments: [
         ("example.org:8443", "example.org:8443", true), ("example.org:8443", "example.org:8443:443", false),
         ("[2001:db8::1]", "[2001:db8::1]:443", true), ("[2001:db8::1]:8443", "[2001:db8::1]:8443:443", false),
-    ]) func aHostFieldIsTheURLsOwnWithOnePort(authority: String, host: String, isOwn: Bool) async {
+    ]) func hostFieldThatEqualsURLSharesResponse(authority: String, host: String, isOwn: Bool) async {
         let server = CacheServer { request in cacheable(request.headers["Host"] ?? "none") }
         func status(_ headers: HTTPHeaders) async -> CacheStatus? {
             await server.session.request("https://\(authority)/a", headers: headers).response().cacheStatus

@@ -22,7 +22,7 @@ import Testing
         ("bytes=0-0", "0", "bytes 0-0/10"),
     ]
 
-    @Test(arguments: parts.indices) func onePartComesFromTheStore(at index: Int) async {
+    @Test(arguments: parts.indices) func singleRangeIsServedFromStoredResponse(at index: Int) async {
         let (range, text, field) = Self.parts[index]
         let server = server()
         _ = await server.get()
@@ -35,7 +35,7 @@ import Testing
 
     // Ranges beyond the end, several ranges and other units are left to the server.
     @Test(arguments: [("bytes=99-", 416), ("bytes=0-1,4-5", 206), ("lines=1-2", 206)])
-    func otherRangesAreTheServers(range: String, status: Int) async {
+    func otherRangesAreLeftToTheServer(range: String, status: Int) async {
         let server = server()
         _ = await server.get()
         let response = await server.get("a", ["Range": range])
@@ -54,7 +54,7 @@ import Testing
         (["Last-Modified": now, "Date": now], now, false),
     ]
 
-    @Test(arguments: conditions.indices) func aPartOfOneVersionNeedsAStrongValidator(at index: Int) async {
+    @Test(arguments: conditions.indices) func ifRangeNeedsAStrongValidator(at index: Int) async {
         let (fields, condition, isServed) = Self.conditions[index]
         let server = server(fields)
         _ = await server.get()
@@ -63,7 +63,7 @@ import Testing
         #expect(server.sent == (isServed ? 1 : 2))
     }
 
-    @Test func aPartIsNotStoredAndTakesNothingAway() async {
+    @Test func partialResponseIsNotStoredAndRemovesNothing() async {
         let server = server()
         #expect(await server.get("a", ["Range": "bytes=0-1"]).head?.status == 206)
         #expect(await server.get().text == Self.text)

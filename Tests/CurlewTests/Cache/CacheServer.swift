@@ -50,7 +50,32 @@ struct CacheServer {
         return await request.response()
     }
 
+    /// Begins a request for `url` while another is under way. It may not wait for that one yet.
+    func beginWaiter() async throws -> (DataRequest, Task<DataResponse<Data?, CurlewError>, Never>) {
+        let waiter = session.request(Self.url)
+        let response = Task { await waiter.response() }
+        try await eventually { waiter.state != .initialized }
+        return (waiter, response)
+    }
+
     var sent: Int { transport.requests.count }
+}
+
+/// A store that changes some of the methods of a store in memory.
+protocol CacheStoreOverMemory: CacheStore {
+    var memory: MemoryCacheStore { get }
+}
+
+extension CacheStoreOverMemory {
+    func entries(for key: CacheKey) async -> [StoredEntry] { await memory.entries(for: key) }
+    func writer(for entry: CacheEntry, expectedSize: Int64?) async -> (any CacheWriter)? {
+        await memory.writer(for: entry, expectedSize: expectedSize)
+    }
+    func update(_ entry: CacheEntry) async { await memory.update(entry) }
+    func remove(_ entry: CacheEntry) async { await memory.remove(entry) }
+    func removeAll(url: String) async { await memory.removeAll(url: url) }
+    func removeAll() async { await memory.removeAll() }
+    func size() async -> Int64 { await memory.size() }
 }
 
 /// Sessions that share a cache; the text of each session's responses is its name. They ignore proxies of the

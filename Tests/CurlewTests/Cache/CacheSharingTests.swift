@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: ["Authorization", "Accept, authorization", "Proxy-Authorization"])
-    func whatVariesByCredentialsIsNotSharedWhereTheyAreHidden(vary: String) async {
+    func sharedCacheDoesNotShareResponseVaryingByCredentials(vary: String) async {
         let cache = ResponseCache(mode: .shared)
         #expect(await get(session(cache, "one", user: "one", vary: vary)) == ("one", .miss))
         #expect(await cache.store.size() == 0)
@@ -28,13 +28,13 @@ import Testing
         #expect(await get(session(cache, "again", user: nil, vary: vary)) == ("plain", .hit))
     }
 
-    @Test func whatVariesByOtherFieldsIsShared() async {
+    @Test func responseVaryingByOtherFieldsIsShared() async {
         let cache = ResponseCache(mode: .shared)
         #expect(await get(session(cache, "one", user: "one", vary: "Accept")) == ("one", .miss))
         #expect(await get(session(cache, "two", user: "two", vary: "Accept")) == ("one", .hit))
     }
 
-    @Test func aPrivateCacheKeepsThemInTheKey() async {
+    @Test func privateCacheStoresResponsePerCredentials() async {
         let cache = ResponseCache()
         #expect(await get(session(cache, "one", user: "one", vary: "Authorization")) == ("one", .miss))
         #expect(await get(session(cache, "two", user: "two", vary: "Authorization")) == ("two", .miss))
@@ -44,7 +44,7 @@ import Testing
     // MARK: Fields that cannot be read
 
     @Test(arguments: [CacheMode.private, .shared], ["cookie authorization", "x-user;accept", "\"x-user\""])
-    func whatVariesByAFieldThatCannotBeReadIsNotStored(mode: CacheMode, vary: String) async {
+    func responseWithMalformedVaryIsNotStored(mode: CacheMode, vary: String) async {
         let server = CacheServer(mode: mode) { cacheable($0.headers["X-User"] ?? "", "max-age=60", ["Vary": vary]) }
         #expect(await server.get("a", ["X-User": "alice"]).text == "alice")
         #expect(await server.get("a", ["X-User": "bob"]).text == "bob")
@@ -53,7 +53,7 @@ import Testing
 
     @Test(arguments: [
         "max-age=60, extension=\"x, no-store", "max-age=60, extension=\"x, private", "must-understand, x=\", no-store",
-    ]) func whatAnOpenQuoteMayForbidIsNotStored(control: String) async {
+    ]) func responseWithUnclosedQuoteInCacheControlIsNotStored(control: String) async {
         let server = CacheServer(mode: .shared) { _ in cacheable("a", control) }
         _ = await server.get()
         #expect(await server.cache.store.size() == 0)
@@ -62,14 +62,14 @@ import Testing
     @Test(arguments: [
         "max-age=60, public =", "max-age=60, s-maxage= 60", "max-age=60, s-maxage=x", "must-revalidate =",
     ])
-    func aMalformedPermissionSharesNoResponsesToUsers(control: String) async {
+    func malformedCacheControlDoesNotPermitSharing(control: String) async {
         let server = CacheServer(mode: .shared) { request in cacheable(request.headers["Authorization"] ?? "", control)
         }
         #expect(await server.get("a", ["Authorization": "alice"]).text == "alice")
         #expect(await server.get("a", ["Authorization": "bob"]).text == "bob")
     }
 
-    @Test(arguments: [true, false]) func pragmaAsksTheServer(byRequest: Bool) async {
+    @Test(arguments: [true, false]) func pragmaNoCacheForcesRevalidation(byRequest: Bool) async {
         let server = CacheServer { request in
             if request.headers["If-None-Match"] != nil { return .status(304) }
             var response = MockResponse.text("a").header("ETag", "\"e\"")
@@ -97,7 +97,7 @@ import Testing
     ]
 
     @Test(arguments: news.indices, [false, true])
-    func whatAValidationSaysIsStoredOnlyWhereItMayBe(at index: Int, byHead: Bool) async {
+    func fieldsOfValidationAreStoredOnlyIfPermitted(at index: Int, byHead: Bool) async {
         let (fields, authorization, stays) = Self.news[index]
         let server = CacheServer(mode: .shared) { request in
             if request.index == 0 { return cacheable("0", "public, max-age=60", ["ETag": "\"e\""]) }
@@ -124,7 +124,7 @@ import Testing
         #expect(alices.text == (stays ? "0" : "2") && alices.head?.headers["X-Account"] == nil)
     }
 
-    @Test func aHeadThatForbidsToBeStoredLeavesWhatIsStored() async {
+    @Test func noStoreHEADDoesNotUpdateStoredResponse() async {
         let server = CacheServer { request in
             request.method == .head
                 ? .status(200, headers: ["ETag": "\"e\"", "X": "new"]) : cacheable("a", "max-age=60", ["ETag": "\"e\""])
@@ -154,7 +154,7 @@ import Testing
         #expect(server.sent == (isOther ? 3 : 2))
     }
 
-    @Test func a304OfAnotherVersionBehindTheReaderRemovesTheStoredOne() async {
+    @Test func background304OfAnotherVersionRemovesStoredResponse() async {
         let server = CacheServer { request in
             guard request.headers["If-None-Match"] == nil else {
                 return .status(304, headers: ["ETag": "\"new\"", "Cache-Control": "max-age=60"])
@@ -174,7 +174,7 @@ import Testing
             ["If-None-Match": "\"e\""], ["If-Modified-Since": "Fri, 15 Jan 2027 08:00:00 GMT"], ["Range": "bytes=0-1"],
             ["Range": "bytes=0-1", "If-Range": "\"e\""],
         ] as [HTTPHeaders])
-    func aValidationBehindTheReaderHasItsOwnConditionAlone(own: HTTPHeaders) async throws {
+    func backgroundRevalidationDropsCallersConditions(own: HTTPHeaders) async throws {
         let server = CacheServer { request in
             let fields: HTTPHeaders = ["ETag": "\"e\"", "Last-Modified": "Fri, 15 Jan 2027 07:00:00 GMT"]
             return cacheable("\(request.index)23", "max-age=1, stale-while-revalidate=60", fields)
@@ -191,7 +191,7 @@ import Testing
         #expect(await server.get().text == "123")
     }
 
-    @Test func aTagOfTheCallersIsNotAskedAboutBehindTheReader() async throws {
+    @Test func backgroundRevalidationDropsCallersETag() async throws {
         let server = CacheServer { request in
             let fields: HTTPHeaders = ["Last-Modified": "Fri, 15 Jan 2027 07:00:00 GMT"]
             return cacheable("\(request.index)", "max-age=1, stale-while-revalidate=60", fields)

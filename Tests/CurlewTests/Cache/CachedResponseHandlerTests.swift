@@ -9,19 +9,19 @@ import Testing
 
 /// Handlers that decide about responses before they are stored.
 @Suite struct CachedResponseHandlerTests {
-    @Test func aCacherThatStoresNothing() async {
+    @Test func doNotCacheHandlerStoresNothing() async {
         let server = CacheServer(handler: .doNotCache) { _ in cacheable("hello") }
         _ = await server.get()
         #expect(await server.get().cacheStatus == .miss)
     }
 
-    @Test func theRequestsOwnGoesBeforeTheSessions() async {
+    @Test func handlerOfRequestOverridesThatOfSession() async {
         let server = CacheServer(handler: .doNotCache) { _ in cacheable("hello") }
         _ = await server.session.request(CacheServer.url).cacheResponse(using: .cache).response()
         #expect(await server.get().cacheStatus == .hit)
     }
 
-    @Test func whatIsModifiedIsStoredAndNotRead() async throws {
+    @Test func modifiedResponseIsStoredButNotDeliveredFirst() async throws {
         let cacher = ResponseCacher(
             behavior: .modify { _, response in
                 guard let old = response.response else { return nil }
@@ -42,7 +42,7 @@ import Testing
         #expect(second.head?.headers["X-Stored"] == "yes" && second.head?.headers["Content-Length"] == "6")
     }
 
-    @Test func theBodyAloneMayBeModified() async throws {
+    @Test func handlerMayModifyOnlyTheBody() async throws {
         let cacher = ResponseCacher(
             behavior: .modify { _, cached in
                 CachedResponse(response: cached.response, data: cached.data + Data("!".utf8), storagePolicy: .allowed)
@@ -59,7 +59,7 @@ import Testing
         (.allowed, true), (.allowedInMemoryOnly, true), (.notAllowed, false),
     ]
 
-    @Test(arguments: storagePolicies.indices) func storagePolicy(at index: Int) async {
+    @Test(arguments: storagePolicies.indices) func storagePolicyDecidesWhetherResponseIsStored(at index: Int) async {
         let (policy, isStored) = Self.storagePolicies[index]
         let cacher = ResponseCacher(
             behavior: .modify { _, response in
@@ -71,7 +71,7 @@ import Testing
         #expect((await server.get().cacheStatus == .hit) == isStored)
     }
 
-    @Test func aHandlerDecides() async {
+    @Test func handlerDecidesWhichResponsesAreStored() async {
         struct Handler: CachedResponseHandler {
             func dataTask(
                 _ task: TaskIdentifier,
@@ -86,7 +86,7 @@ import Testing
         #expect(await server.get("yes").cacheStatus == .hit)
     }
 
-    @Test func aResponseThatIsTooLargeToBeSeenIsNotStored() async {
+    @Test func responseTooLargeForHandlerIsNotStored() async {
         let large = String(repeating: "x", count: 9_000_000)
         let store = MemoryCacheStore(maximumSize: 64_000_000, maximumEntrySize: 32_000_000)
         let server = CacheServer(store: store, handler: .cache) { _ in cacheable(large) }
@@ -94,7 +94,56 @@ import Testing
         #expect(store.count == 0)
     }
 
-    @Test func monitorsAreToldWhatIsStored() async {
+    /// A handler that accepts the response only when its task is cancelled.
+    private struct Stuck: CachedResponseHandler {
+        let asked = Gate()
+        let answer = Gate()
+
+        func dataTask(_ task: TaskIdentifier, willCacheResponse response: CachedResponse) async -> CachedResponse? {
+            asked.open()
+            // Throws when the task is cancelled: nobody opens the gate.
+            try? await answer.wait()
+            return response
+        }
+    }
+
+    /// Counts the responses that are about to be stored.
+    private final class StorageMonitor: EventMonitor {
+        let queue = DispatchQueue(label: "monitor")
+        let wantsBodies = true
+        let stored = Lock(0)
+
+        func request(_ request: Request, task: TaskIdentifier, willCacheResponse response: CachedResponse) {
+            stored.withLock { $0 += 1 }
+        }
+    }
+
+    @Test func totalTimeoutEndsReviewAndNothingIsStored() async {
+        let (store, handler, monitor) = (MemoryCacheStore(), Stuck(), StorageMonitor())
+        let server = CacheServer(store: store, handler: handler, monitors: [monitor]) { _ in cacheable("hello") }
+        let response = await server.session.request(CacheServer.url).timeouts { $0.total = .seconds(2) }.response()
+        #expect(response.error == nil)
+        #expect(response.data == Data("hello".utf8))
+        #expect(handler.asked.isOpen)
+        #expect(handler.answer.waiterCount == 0)
+        #expect(store.count == 0)
+        await server.session.invalidate()
+        monitor.queue.sync {}
+        #expect(monitor.stored.withLock { $0 } == 0)
+    }
+
+    @Test func responseAcceptedByACancelledTaskIsStored() async throws {
+        let (store, handler) = (MemoryCacheStore(), Stuck())
+        let server = CacheServer(store: store, handler: handler) { _ in cacheable("hello") }
+        let request = server.session.request(CacheServer.url).timeouts { $0.total = .seconds(600) }
+        let response = Task { await request.response() }
+        try await handler.asked.wait()
+        response.cancel()
+        _ = await response.value
+        #expect(store.count == 1)
+    }
+
+    @Test func monitorsReceiveStoredResponses() async {
         final class Monitor: EventMonitor {
             let queue = DispatchQueue(label: "monitor")
             let wantsBodies = true

@@ -30,7 +30,7 @@ import Testing
         #expect(error?.code == .notInCache)
     }
 
-    @Test func theStatusIsThatOfTheLastAttempt() async {
+    @Test func cacheStatusIsThatOfTheLastAttempt() async {
         let server = CacheServer { request in
             request.path == "/a" ? .redirect(to: "/b") : cacheable("hello")
         }
@@ -63,7 +63,7 @@ import Testing
         #expect(server.sent == 3 && server.cache.statistics.revalidations == 1)
     }
 
-    @Test func aNewResponseTakesThePlaceOfAStaleOne() async {
+    @Test func newResponseReplacesStaleOne() async {
         let server = CacheServer { request in
             cacheable("\(request.index)", "max-age=60", ["ETag": "\"\(request.index)\""])
         }
@@ -96,7 +96,7 @@ import Testing
         (.onlyStored, .returnCacheDataDontLoad, 5, "0", .hit),
     ]
 
-    @Test(arguments: policies.indices) func policy(at index: Int) async throws {
+    @Test(arguments: policies.indices) func cachePolicyDecidesBetweenStoreAndServer(at index: Int) async throws {
         let item = Self.policies[index]
         for usesFoundation in [false, true] {
             let server = CacheServer { cacheable("\($0.index)") }
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func onlyStoredFailsWhereNothingIs() async {
+    @Test func onlyStoredFailsIfNothingIsStored() async {
         let server = CacheServer { _ in cacheable("hello") }
         #expect(await server.get(policy: .onlyStored).error?.code == .notInCache)
         #expect(await server.get("a", ["Cache-Control": "only-if-cached"]).error?.code == .notInCache)
@@ -144,7 +144,7 @@ import Testing
         #expect(await server.get("a", ["Authorization": "two"]).cacheStatus == .miss)
     }
 
-    @Test func credentialsOfTheRequestCountToo() async {
+    @Test func responseToAuthenticatedRequestIsNotShared() async {
         let server = CacheServer(mode: .shared) { _ in cacheable("secret") }
         let request = server.session.request(CacheServer.url).authenticate(username: "a", password: "b")
         _ = await request.response()
@@ -163,7 +163,7 @@ import Testing
 
     // MARK: Other methods
 
-    @Test func aPostMakesTheStoredResponseOutOfDate() async {
+    @Test func successfulPOSTInvalidatesStoredResponse() async {
         let server = CacheServer { request in
             request.method == .post ? .status(201, headers: ["Location": "/b"]) : cacheable("\(request.index)")
         }
@@ -175,7 +175,7 @@ import Testing
         #expect(await server.get("c").cacheStatus == .hit)
     }
 
-    @Test func aPostWhoseAnswerIsLostCountsToo() async {
+    @Test func failedPOSTInvalidatesStoredResponse() async {
         let server = CacheServer { request in
             request.method == .post ? .failing(CurlewError(.receiveFailed, phase: .receive)) : cacheable("a")
         }
@@ -184,7 +184,7 @@ import Testing
         #expect(await server.get().cacheStatus == .miss)
     }
 
-    @Test func aHeadIsServedFromAGetAndUpdatesIt() async {
+    @Test func storedGETAnswersHEADAndIsUpdatedByIt() async {
         let server = CacheServer { request in
             if request.method == .get { return cacheable("hello", "max-age=60", ["ETag": "\"e\""]) }
             let tag = request.index < 2 ? "\"e\"" : "\"f\""
@@ -205,7 +205,7 @@ import Testing
         #expect(await server.get(policy: .onlyStored).error?.code == .notInCache)
     }
 
-    @Test func aServerMayClearItsOrigin() async {
+    @Test func clearSiteDataRemovesResponsesOfOrigin() async {
         let server = CacheServer { request in
             var response = cacheable("a")
             if request.path == "/out" { response.headers.append(name: "Clear-Site-Data", value: "\"cache\"") }
@@ -216,7 +216,7 @@ import Testing
         #expect(await server.get("a").cacheStatus == .miss)
     }
 
-    @Test func partsAndConditionsAreAnsweredFromAWholeResponse() async {
+    @Test func rangesAndConditionsAreAnsweredFromStore() async {
         let server = CacheServer { _ in cacheable("0123456789", "max-age=60", ["ETag": "\"e\""]) }
         _ = await server.get()
         let part = await server.get("a", ["Range": "bytes=2-4"])

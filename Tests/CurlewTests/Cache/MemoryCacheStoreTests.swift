@@ -35,7 +35,7 @@ import Testing
         for found in await store.entries(for: CacheKey(url: url)) { _ = await found.body.reader(of: 0..<1) }
     }
 
-    @Test func nothingIsSeenBeforeTheCommit() async throws {
+    @Test func entryIsNotVisibleBeforeCommit() async throws {
         let store = MemoryCacheStore()
         let writer = try #require(await store.writer(for: entry("a"), expectedSize: 3))
         #expect(await writer.write(Data("abc".utf8)))
@@ -46,7 +46,7 @@ import Testing
         #expect(try await found.body.reader(of: 1..<3)?.next() == Data("bc".utf8))
     }
 
-    @Test func theLeastRecentlyUsedGoesFirst() async {
+    @Test func leastRecentlyUsedEntryIsEvictedFirst() async {
         let store = MemoryCacheStore(maximumSize: 3 * Self.cost, maximumEntrySize: Self.cost)
         for url in ["a", "b", "c"] { await put(entry(url), in: store) }
         await use("a", in: store)
@@ -57,7 +57,7 @@ import Testing
         #expect(await store.size() == Int64(3 * Self.cost))
     }
 
-    @Test func aScanPushesOutNothingThatIsUsed() async {
+    @Test func scanDoesNotEvictUsedEntries() async {
         let store = MemoryCacheStore(maximumSize: 10 * Self.cost, maximumEntrySize: Self.cost)
         for url in ["a", "b", "c"] {
             await put(entry(url), in: store)
@@ -68,7 +68,7 @@ import Testing
         #expect(store.count == 10)
     }
 
-    @Test func whatWasUsedOnceLeavesInTheEnd() async {
+    @Test func entryUsedOnceIsEvictedEventually() async {
         let store = MemoryCacheStore(maximumSize: 10 * Self.cost, maximumEntrySize: Self.cost)
         await put(entry("old"), in: store)
         await use("old", in: store)
@@ -80,7 +80,7 @@ import Testing
         #expect(store.count == 10)
     }
 
-    @Test func aVariantTakesThePlaceOfItsOwnAlone() async {
+    @Test func newVariantReplacesOnlyItself() async {
         let store = MemoryCacheStore()
         await put(entry("a", variant: "x", id: "1"), in: store)
         await put(entry("a", variant: "y", id: "2"), in: store)
@@ -107,7 +107,7 @@ import Testing
         #expect(await store.size() == Int64((most + 1) * Self.cost))
     }
 
-    @Test func aVariantThatIsReplacedPushesOutNoOther() async {
+    @Test func replacedVariantEvictsNoOther() async {
         let store = MemoryCacheStore()
         for number in 0..<Variants.maximumPerKey { await put(entry("a", variant: "\(number)"), in: store) }
         await put(entry("a", variant: "3", id: "new"), in: store)
@@ -116,7 +116,7 @@ import Testing
         #expect(found.contains { $0.variant == "0" } && found.contains { $0.id == "new" })
     }
 
-    @Test func anUpdateConcernsOneResponse() async {
+    @Test func updateAndRemovalAffectOneResponse() async {
         let store = MemoryCacheStore()
         await put(entry("a", id: "1"), in: store)
         var updated = entry("a", id: "1")
@@ -139,7 +139,7 @@ import Testing
         return updated
     }
 
-    @Test(arguments: [false, true]) func anUpdatedEntryCountsWithItsNewFields(isUsed: Bool) async {
+    @Test(arguments: [false, true]) func sizeIncludesFieldsOfUpdatedEntry(isUsed: Bool) async {
         let store = MemoryCacheStore(maximumSize: 4 * Self.cost, maximumEntrySize: Self.cost)
         for url in ["a", "b", "c"] { await put(entry(url), in: store) }
         if isUsed { await use("c", in: store) }
@@ -156,7 +156,7 @@ import Testing
         #expect(await store.size() == 0)
     }
 
-    @Test func anEntryThatHasBecomeTooLargeGoesAlone() async {
+    @Test func onlyTheEntryGrownTooLargeIsEvicted() async {
         let store = MemoryCacheStore(maximumSize: 4 * Self.cost, maximumEntrySize: Self.cost)
         for url in ["a", "b", "c"] { await put(entry(url), in: store) }
         await store.update(larger("c", by: 4 * Self.cost))
@@ -169,7 +169,7 @@ import Testing
         #expect(await !isThere("a", in: store))
     }
 
-    @Test func removalIsOfAURLOrOfAnOrigin() async {
+    @Test func entriesAreRemovedByURLOrOrigin() async {
         let store = MemoryCacheStore()
         for url in ["http://a/1", "http://a/2", "http://a.b/1"] {
             await put(entry(url), in: store)
@@ -183,7 +183,7 @@ import Testing
         #expect(await store.size() == 0)
     }
 
-    @Test func whatIsTooLargeIsNotKept() async throws {
+    @Test func bodyAboveEntryLimitIsNotStored() async throws {
         let store = MemoryCacheStore(maximumSize: 10_000, maximumEntrySize: 4000)
         #expect(await store.writer(for: entry("a"), expectedSize: 4001) == nil)
         let writer = try #require(await store.writer(for: entry("a"), expectedSize: nil))
@@ -193,7 +193,7 @@ import Testing
         #expect(store.count == 0)
     }
 
-    @Test func aBodyThatIsReplacedIsReadToItsEnd() async throws {
+    @Test func replacedBodyCanBeReadToItsEnd() async throws {
         let store = MemoryCacheStore()
         await put(entry("a", id: "1"), in: store)
         let found = try #require(await store.entries(for: CacheKey(url: "a")).first)

@@ -9,15 +9,11 @@ import Testing
 /// Methods that act on all requests of a session, mostly in their forms for callers that do not wait.
 @Suite(.timeLimit(.minutes(4)))
 struct AllRequestsTests {
-    private func isTrue(_ condition: () -> Bool) async throws {
-        while !condition() { try await Task.sleep(for: .milliseconds(1)) }
-    }
-
     /// The form with a completion closure, for callers that cannot `await`.
     private func cancelAll(of session: Session) { session.cancelAllRequests {} }
 
     @Test(arguments: [Session.RequestSetup.lazy, .eager], [true, false])
-    func aHundredAreCancelledTogether(setup: Session.RequestSetup, startsThem: Bool) async throws {
+    func hundredRequestsAreCancelledTogether(setup: Session.RequestSetup, startsThem: Bool) async throws {
         let monitor = RecordingMonitor()
         let transport = MockTransport { _ in .hanging }
         let session = Session(
@@ -33,7 +29,7 @@ struct AllRequestsTests {
         }
         if startsThem { try await transport.waitForRequests(count: 100) }
         session.cancelAllRequests(completingOnQueue: .global()) { ends.note(1) }
-        try await isTrue { responses.all.count == 100 && !ends.all.isEmpty }
+        try await eventually { responses.all.count == 100 && !ends.all.isEmpty }
         #expect(responses.all.allSatisfy { $0?.isExplicitlyCancelledError == true })
         #expect(await session.activeRequests.isEmpty)
         await session.drain()
@@ -44,7 +40,7 @@ struct AllRequestsTests {
         #expect(monitor.events.all.filter { $0 == "didGatherMetrics" }.count == tasks)
     }
 
-    @Test func requestsThatAreMadeLaterAreNotMeant() async throws {
+    @Test func cancelAllDoesNotAffectLaterRequests() async throws {
         let session = Session(transport: MockTransport { _ in .text("x") })
         for _ in 0..<200 {
             cancelAll(of: session)
@@ -63,7 +59,7 @@ struct AllRequestsTests {
             await session.cancelAllRequests()
             hasReturned.open()
         }
-        while !hasReturned.isOpen, request.record.withLock({ $0.awaitedResult == nil }) { await Task.yield() }
+        try await eventually { hasReturned.isOpen || request.record.withLock { $0.awaitedResult != nil } }
         #expect(!hasReturned.isOpen)
         request.finishResuming(start, reporting: nil)
         await cancelling.value
@@ -71,7 +67,7 @@ struct AllRequestsTests {
         #expect(await session.activeRequests.isEmpty)
     }
 
-    @Test func allCanBeSuspended() async throws {
+    @Test func allRequestsCanBeSuspended() async throws {
         let session = Session(transport: MockTransport { _ in .text("x") }, requestSetup: .eager)
         let requests = (0..<10).map { _ in session.request("https://example.org/") }
         let seen = Recorded<Int>()
@@ -79,13 +75,13 @@ struct AllRequestsTests {
             for request in all { request.suspend() }
             seen.note(all.count)
         }
-        try await isTrue { !seen.all.isEmpty }
+        try await eventually { !seen.all.isEmpty }
         #expect(seen.all == [10])
         #expect(requests.filter(\.isSuspended).count == 10)
         await session.cancelAllRequests()
     }
 
-    @Test func oneThatIsTriedAgainIsCancelled() async throws {
+    @Test func cancelAllCancelsRetriedRequest() async throws {
         let transport = MockTransport(collectsBodies: false)
         transport.enqueue(.status(401), .hanging)
         let session = Session(transport: transport, interceptor: Retrier { _, _, _ in .retry })

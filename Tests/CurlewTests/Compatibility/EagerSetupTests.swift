@@ -6,16 +6,12 @@ import Testing
 /// Requests that are set up as soon as they are created.
 @Suite(.timeLimit(.minutes(4)))
 struct EagerSetupTests {
-    private func isTrue(_ condition: () -> Bool) async throws {
-        while !condition() { try await Task.sleep(for: .milliseconds(1)) }
-    }
-
     @Test func aRequestIsSetUpBeforeItStarts() async throws {
         let transport = MockTransport { _ in .text("x") }
         let monitor = RecordingMonitor()
         let session = Session(transport: transport, requestSetup: .eager, eventMonitors: [monitor])
         let request = session.request("https://example.org/a")
-        try await isTrue { request.task != nil }
+        try await eventually { request.task != nil }
         #expect(request.isInitialized)
         #expect(request.request?.url?.path() == "/a")
         #expect(request.cURLDescription().contains("https://example.org/a"))
@@ -34,33 +30,34 @@ struct EagerSetupTests {
         )
     }
 
-    @Test func aCommandLineNeedsNoStart() async throws {
+    @Test func cURLDescriptionNeedsNoResume() async throws {
         let session = Session(transport: MockTransport { _ in .text("x") }, requestSetup: .eager)
         let lines = Recorded<String>()
         let request = session.request("https://example.org/b", method: .put)
         request.cURLDescription(on: .global()) { lines.note($0) }
-        try await isTrue { !lines.all.isEmpty }
+        try await eventually { !lines.all.isEmpty }
         #expect(lines.all.first?.contains("-X PUT ") == true)
         #expect(request.isInitialized)
     }
 
-    @Test func theTotalTimeoutStartsWhenTheResultIsAskedFor() async throws {
+    @Test func totalTimeoutStartsWhenResultIsAwaited() async throws {
         let transport = MockTransport { _ in .text("x") }
         let configuration = SessionConfiguration { $0.timeouts.total = .milliseconds(200) }
         let session = Session(configuration: configuration, transport: transport, requestSetup: .eager)
         let request = session.request("https://example.org/")
-        try await isTrue { request.task != nil }
+        try await eventually { request.task != nil }
+        // Longer than the total timeout, which would have ended the request if it had started.
         try await Task.sleep(for: .milliseconds(300))
         #expect(request.isInitialized && request.error == nil)
         #expect(try await request.string() == "x")
         #expect(transport.requests.first?.transfer.options.timeouts.total.map { $0 > .zero } == true)
     }
 
-    @Test func optionsThatAreSetAfterTheSetUpCount() async throws {
+    @Test func optionsSetAfterSetupAreUsed() async throws {
         let transport = MockTransport { _ in .text("x") }
         let session = Session(transport: transport, requestSetup: .eager)
         let request = session.request("https://example.org/")
-        try await isTrue { request.task != nil }
+        try await eventually { request.task != nil }
         let monitor = RecordingMonitor()
         request.authenticate(username: "ada", password: "secret").eventMonitor(monitor)
         #expect(try await request.string() == "x")
@@ -81,14 +78,14 @@ struct EagerSetupTests {
             }
         )
         let request = session.request("https://example.org/")
-        try await isTrue { request.isFinished }
+        try await eventually { request.isFinished }
         #expect(request.error?.isRequestAdaptationError == true)
         #expect(request.error?.underlyingError is Refusal)
         #expect(adaptations.all.count == 1)
         #expect(await request.serializingData().response.error?.isRequestAdaptationError == true)
     }
 
-    @Test func manySuspensionsBeforeTheStartAreOne() async throws {
+    @Test func repeatedSuspensionBeforeStartIsReportedOnce() async throws {
         let monitor = RecordingMonitor()
         let session = Session(
             transport: MockTransport { _ in .text("x") },
@@ -99,7 +96,7 @@ struct EagerSetupTests {
         let request = session.request("https://example.org/")
         for _ in 0..<100 { request.suspend() }
         // The driver tells monitors of the suspension after it has set the task.
-        try await isTrue { monitor.events.all.contains("didSuspendTask") }
+        try await eventually { monitor.events.all.contains("didSuspendTask") }
         await monitor.queue.settled()
         #expect(request.isSuspended)
         #expect(monitor.events.all.filter { $0 == "didSuspend" }.count == 1)
@@ -108,7 +105,7 @@ struct EagerSetupTests {
         #expect(try await request.string() == "x")
     }
 
-    @Test func aRequestThatIsCancelledBeforeTheStartHasAnEnd() async throws {
+    @Test func requestCancelledBeforeStartFinishes() async throws {
         let monitor = RecordingMonitor()
         let transport = MockTransport { _ in .text("x") }
         let session = Session(
@@ -118,7 +115,7 @@ struct EagerSetupTests {
             eventMonitors: [monitor]
         )
         let request = session.request("https://example.org/")
-        try await isTrue { request.task != nil }
+        try await eventually { request.task != nil }
         for _ in 0..<100 { request.cancel() }
         let response = await request.serializingData().response
         #expect(response.error?.isExplicitlyCancelledError == true)
@@ -134,31 +131,31 @@ struct EagerSetupTests {
         #expect(!monitor.events.all.contains("didResumeTask"))
     }
 
-    @Test func drainingEndsWhatIsNotAskedFor() async throws {
+    @Test func drainingEndsUnstartedRequest() async throws {
         let transport = MockTransport { _ in .text("x") }
         let session = Session(transport: transport, startRequestsImmediately: false, requestSetup: .eager)
         let errors = Recorded<CurlewError?>()
         let request = session.request("https://example.org/")
         request.response(queue: .global()) { errors.note($0.error) }
-        try await isTrue { request.task != nil }
+        try await eventually { request.task != nil }
         await session.drain()
-        try await isTrue { !errors.all.isEmpty }
+        try await eventually { !errors.all.isEmpty }
         #expect(errors.all.first??.code == .sessionClosed)
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func whatIsNotStartedHoldsItsSessionUntilItIsCancelled() async throws {
+    @Test func unstartedRequestRetainsSessionUntilCancelled() async throws {
         let reference: WeakReference<Session>
         let request: DataRequest
         do {
             let session = Session(transport: MockTransport { _ in .text("x") }, requestSetup: .eager)
             reference = WeakReference(session)
             request = session.request("https://example.org/")
-            try await isTrue { request.task != nil }
+            try await eventually { request.task != nil }
         }
         #expect(reference.object != nil)
         request.cancel()
-        try await isTrue { reference.object == nil }
+        try await eventually { reference.object == nil }
     }
 
     /// The run of a stream's reader refuses statuses and ends with the reader, so the eager set-up must not run a
@@ -172,7 +169,7 @@ struct EagerSetupTests {
         #expect(error?.code == .unacceptableStatus)
     }
 
-    @Test func whatIsAskedForDuringTheSetUpHasItsOptionsAndItsTimeout() async throws {
+    @Test func requestResumedDuringSetupHasItsOptionsAndTimeout() async throws {
         let (began, gate) = (Gate(), Gate())
         let transport = MockTransport { _ in .text("x") }
         let session = Session(
@@ -198,21 +195,21 @@ struct EagerSetupTests {
         #expect(monitor.events.all.contains("didResumeTask"))
     }
 
-    @Test func theTotalTimeoutOfASuspendedRequestStartsWhenItsResultIsAskedFor() async throws {
+    @Test func totalTimeoutOfSuspendedRequestStartsWhenAwaited() async throws {
         let transport = MockTransport { _ in .text("x") }
         let configuration = SessionConfiguration { $0.timeouts.total = .milliseconds(20) }
         let session = Session(configuration: configuration, transport: transport, requestSetup: .eager)
         let request = session.request("https://example.org/").suspend()
-        try await isTrue { request.task != nil }
+        try await eventually { request.task != nil }
         let error = await #expect(throws: CurlewError.self) { try await request.string() }
         #expect(error?.code == .totalTimedOut)
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func drainingEndsWhatWasSuspendedBeforeItWasAskedFor() async throws {
+    @Test func drainingEndsSuspendedUnstartedRequest() async throws {
         let session = Session(transport: MockTransport { _ in .text("x") }, requestSetup: .eager)
         let request = session.request("https://example.org/").suspend()
-        try await isTrue { request.task != nil }
+        try await eventually { request.task != nil }
         await session.drain()
         #expect(request.error?.code == .sessionClosed)
     }

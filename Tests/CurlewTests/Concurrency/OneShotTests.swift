@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A value that is set once", .timeLimit(.minutes(4)))
 struct OneShotTests {
-    @Test func theFirstValueCounts() async {
+    @Test func onlyTheFirstResolvedValueIsKept() async {
         let shot = OneShot<Int>()
         #expect(shot.value == nil)
         #expect(shot.resolve(1))
@@ -14,7 +14,7 @@ struct OneShotTests {
         #expect(await shot.wait() == 1)
     }
 
-    @Test func everyWaiterGetsIt() async {
+    @Test func everyWaiterReceivesTheValue() async {
         let shot = OneShot<Int>()
         let values = await withTaskGroup(of: Int?.self, returning: [Int?].self) { group in
             for _ in 0..<20 { group.addTask { await shot.wait() } }
@@ -27,7 +27,7 @@ struct OneShotTests {
         #expect(values == Array(repeating: 7, count: 21))
     }
 
-    @Test func cancellingAWaiterEndsItsWaitAlone() async {
+    @Test func cancellingAWaiterEndsOnlyItsOwnWait() async {
         let shot = OneShot<Int>()
         let cancelled = Task { await shot.wait() }
         let patient = Task { await shot.wait() }
@@ -38,7 +38,7 @@ struct OneShotTests {
         #expect(await patient.value == 3)
     }
 
-    @Test func aTaskThatWasCancelledBeforeDoesNotWait() async {
+    @Test func cancelledTaskDoesNotWait() async {
         let shot = OneShot<Int>()
         let task = Task { () -> Int? in
             withUnsafeCurrentTask { $0?.cancel() }
@@ -54,7 +54,7 @@ struct OneShotTests {
     }
 
     /// For the thread sanitizer: many threads resolve, wait and cancel, and each waiter must resume exactly once.
-    @Test func everyRaceEndsOnce() async {
+    @Test func everyWaiterResumesOnceInARace() async {
         for _ in 0..<300 {
             let shot = OneShot<Int>()
             await withTaskGroup(of: Void.self) { group in

@@ -5,50 +5,53 @@ import Testing
 
 @testable import Curlew
 
-/// The control that a reader holds while a cache is between it and the network.
-@Suite struct ResponseDeliveryTests {
-    @Test func theNetworkIsToldWhatCameBeforeIt() {
-        let (exchange, network) = (ResponseDelivery(), FakeNetwork())
-        exchange.suspend()
-        exchange.attach(network)
+@Suite("The delivery of a response") struct ResponseDeliveryTests {
+    @Test("a network exchange that is attached to a suspended delivery is suspended")
+    func attachingWhileSuspended() {
+        let (delivery, network) = (ResponseDelivery(), FakeNetwork())
+        delivery.suspend()
+        delivery.attach(network)
         #expect(network.isSuspended)
-        exchange.resume()
+        delivery.resume()
         #expect(!network.isSuspended)
     }
 
-    @Test func whatComesWhileTheNetworkIsBeingToldIsToldAfterwards() {
-        let (exchange, network) = (ResponseDelivery(), FakeNetwork())
-        exchange.suspend()
+    @Test("a resume during the call that suspends the network is passed on after that call")
+    func resumingWhileSuspending() {
+        let (delivery, network) = (ResponseDelivery(), FakeNetwork())
+        delivery.suspend()
         // Another thread resumes after `attach` has decided to suspend the network and before it does so.
-        network.beforeSuspending.withLock { $0 = { exchange.resume() } }
-        exchange.attach(network)
+        network.beforeSuspending.withLock { $0 = { delivery.resume() } }
+        delivery.attach(network)
         #expect(!network.isSuspended)
     }
 
-    @Test func theLastOfManyWordsCounts() async {
+    @Test("the last of many concurrent suspensions and resumptions counts")
+    func concurrentCommands() async {
         for _ in 0..<200 {
-            let (exchange, network) = (ResponseDelivery(), FakeNetwork())
+            let (delivery, network) = (ResponseDelivery(), FakeNetwork())
             await withTaskGroup(of: Void.self) { group in
-                group.addTask { exchange.attach(network) }
+                group.addTask { delivery.attach(network) }
                 for _ in 0..<2 {
                     group.addTask {
                         for _ in 0..<20 {
-                            exchange.suspend()
-                            exchange.resume()
+                            delivery.suspend()
+                            delivery.resume()
                         }
                     }
                 }
             }
             #expect(!network.isSuspended)
-            exchange.suspend()
+            delivery.suspend()
             #expect(network.isSuspended)
         }
     }
 
-    @Test func anExchangeThatIsOverCancelsTheNetwork() {
-        let (exchange, network) = (ResponseDelivery(), FakeNetwork())
-        exchange.cancel(with: CurlewError(.cancelled, phase: .waiting))
-        exchange.attach(network)
+    @Test("a network exchange that is attached to a cancelled delivery is cancelled")
+    func attachingAfterCancellation() {
+        let (delivery, network) = (ResponseDelivery(), FakeNetwork())
+        delivery.cancel(with: CurlewError(.cancelled, phase: .waiting))
+        delivery.attach(network)
         #expect(network.ending?.code == .cancelled)
     }
 }

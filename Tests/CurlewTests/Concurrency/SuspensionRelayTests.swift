@@ -61,8 +61,8 @@ import Testing
         ),
     ]
 
-    @Test(arguments: interleavings)
-    func oneThreadAtATimeTellsTheLatest(_ name: String, _ steps: [Step], _ calls: String) {
+    @Test("one thread at a time passes on the latest state", arguments: interleavings)
+    func interleavedThreads(_ name: String, _ steps: [Step], _ calls: String) {
         var relay = SuspensionRelay()
         var isSuspended = false
         var made: [Character: SuspensionRelay.Call] = [:]
@@ -84,7 +84,8 @@ import Testing
         #expect(seen.joined(separator: " ") == calls, "\(name)")
     }
 
-    @Test func aCallIsForTheControlThatWasAttachedLast() {
+    @Test("a call is made to the control that was attached last")
+    func replacedControls() {
         var relay = SuspensionRelay()
         let (first, second) = (NoControl(), NoControl())
         #expect(relay.attach(first) == nil)
@@ -98,9 +99,10 @@ import Testing
     }
 
     /// The control of each exchange gets the latest state, whichever thread has set it.
-    @Test func everyOneOfSeveralControlsHearsTheLastWord() async {
+    @Test("every one of several controls gets the latest state")
+    func severalControls() async {
         for _ in 0..<100 {
-            let (controls, first, late) = (TransferControls(), HeardControl(), HeardControl())
+            let (controls, first, late) = (CombinedControl(), HeardControl(), HeardControl())
             controls.add(first, for: 0)
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { controls.add(late, for: 1) }
@@ -119,8 +121,9 @@ import Testing
         }
     }
 
-    @Test func aControlThatComesAfterTheEndIsCancelled() {
-        let (controls, control) = (TransferControls(), HeardControl())
+    @Test("a control that is added after the cancellation is cancelled")
+    func addingAfterCancellation() {
+        let (controls, control) = (CombinedControl(), HeardControl())
         controls.suspend()
         controls.cancel(with: .cancelled)
         controls.add(control, for: 0)

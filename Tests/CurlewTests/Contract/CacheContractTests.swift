@@ -34,7 +34,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
 @Suite("The contract of the cache") struct CacheContractTests {
     // MARK: Caches and stores
 
-    @Test func defaults() throws {
+    @Test func sessionHasNoCacheByDefault() throws {
         let none: ResponseCache? = SessionConfiguration().cache
         #expect(none == nil && SessionConfiguration.default.cache == nil)
         let cache = ResponseCache()
@@ -51,7 +51,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         #expect((own.store as? MemoryCacheStore)?.maximumEntrySize == 1024)
     }
 
-    @Test func aStoreInADirectoryIsThereForLaterSessions() async throws {
+    @Test func directoryStoreIsUsedByLaterSessions() async throws {
         let folder = try ScratchDirectory()
         do {
             let store = try DiskCacheStore(
@@ -66,7 +66,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         #expect(throws: CurlewError.self) { try DiskCacheStore(directory: folder.file("file")) }
     }
 
-    @Test func aRedisThatIsNotThereIsAMissAndNoError() async throws {
+    @Test func unreachableRedisIsAMissAndNoError() async throws {
         let deadEnd = try DeadEnd(.refusing)
         let store = RedisCacheStore(
             url: "redis://127.0.0.1:\(deadEnd.port)", prefix: "curlew:", maximumEntrySize: 4 * 1024 * 1024)
@@ -76,7 +76,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         _ = RedisCacheStore(url: "redis://localhost")
     }
 
-    @Test func removing() async {
+    @Test func removedResponsesAreRequestedAgain() async {
         let cache = ResponseCache()
         let (session, transport) = sessionOver(cache)
         for _ in 0..<2 { _ = await session.request(address).response() }
@@ -89,7 +89,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         #expect(transport.requests.count == 3)
     }
 
-    @Test func statistics() async {
+    @Test func statisticsCountHitsMissesAndStores() async {
         let cache = ResponseCache()
         let (session, _) = sessionOver(cache) { request in
             switch request.path {
@@ -110,7 +110,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         #expect(statistics.bytes == Int64("fresh".utf8.count + "four".utf8.count + "stale".utf8.count))
     }
 
-    @Test func theWaitersAreCountedAsCollapsed() async throws {
+    @Test func waitersAreCountedAsCollapsed() async throws {
         let (cache, gate) = (ResponseCache(), Gate())
         let (session, transport) = sessionOver(cache) { _ in
             try await gate.wait()
@@ -154,7 +154,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         }
     }
 
-    @Test func reloadReplacesWhatIsStored() async {
+    @Test func reloadReplacesStoredResponse() async {
         let (session, _) = sessionOver(ResponseCache())
         _ = await session.request(address).response()
         let reloaded = await session.request(address).cachePolicy(.reload).response()
@@ -163,7 +163,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         #expect(next.cacheStatus == .hit && text(next) == "1")
     }
 
-    @Test func nothingStoredIsAnErrorOfItsOwn() async throws {
+    @Test func onlyStoredFailsWithNotInCache() async throws {
         let (session, transport) = sessionOver(ResponseCache()) { _ in answer("old", age: 100) }
         do throws(CurlewError) {
             _ = try await session.request(address).cachePolicy(.onlyStored).data()
@@ -215,7 +215,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         }
     }
 
-    @Test func theStatusInTheWordsOfRFC9211() {
+    @Test func cacheStatusIsDescribedAsInRFC9211() {
         let texts: [(CacheStatus, String, String)] = [
             (.hit, "Curlew; hit", "hit"), (.miss, "Curlew; fwd=miss", "miss"),
             (.revalidated, "Curlew; fwd=stale; fwd-status=304", "revalidated"),
@@ -226,7 +226,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         for (status, text, word) in texts { #expect(status.description == text && name(status) == word) }
     }
 
-    @Test func revalidatedStaleAndBypassed() async {
+    @Test func revalidatedStaleAndBypassedAreReported() async {
         let (session, _) = sessionOver(ResponseCache()) { request in
             if request.method == .post { return .text("done") }
             if request.path == "/error" {
@@ -306,7 +306,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         }
     }
 
-    @Test func theSessionsHandlerAndTheRequests() async {
+    @Test func requestsHandlerOverridesSessionsHandler() async {
         let configuration = SessionConfiguration { $0.cache = ResponseCache() }
         let transport = MockTransport { answer("text \($0.path)") }
         let session = Session(

@@ -281,7 +281,7 @@ private struct Tracing: ExchangeAdapter {
     func adapt(_ urlRequest: URLRequest, for exchange: ExchangeInfo) async throws -> URLRequest {
         var request = urlRequest
         request.setValue("\(exchange.attempt) \(exchange.hop) \(exchange.task)", forHTTPHeaderField: "X-Trace")
-        _ = (exchange.url, exchange.hasStreamedBody, exchange.leavesOrigin)
+        _ = (exchange.url, exchange.hasStreamedBody, exchange.leavesOrigin, exchange.urlTemplate)
         return request
     }
 }

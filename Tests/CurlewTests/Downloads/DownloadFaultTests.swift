@@ -27,8 +27,11 @@ struct DownloadFaultTests {
         #expect(try Digest.sha256(of: url) == Digest.sha256(of: service.contents))
         #expect(scratch.names == ["a"])
         #expect(request.retryCount == 100)
-        // A loose bound: bytes that a reset discards in transit are requested again.
-        #expect(service.server.bytesSent < Int64(length) * 10)
+        // Bytes that a reset discards in transit are requested again, so a request may begin before the last cut.
+        let starts = service.ranges.map { range in range.flatMap { Int($0.dropFirst("bytes=".count).dropLast()) } ?? 0 }
+        #expect(starts.count == 101 && starts == starts.sorted())
+        // Without resume data every request would begin at 0.
+        #expect(Set(starts).count > 10)
     }
 
     @Test("a download cut at any offset is completed by another, with resume data if there is any")
@@ -37,15 +40,20 @@ struct DownloadFaultTests {
         let service = try FileService { $0.length = length }
         let scratch = try ScratchDirectory()
         let sum = try Digest.sha256(of: service.contents)
+        var resumed = 0
         for cut in [0, 1, 2, length - 2, length - 1] + (0..<30).map({ _ in Int.random(in: 0..<length) }) {
             service.change { $0.cuts = [cut] }
             let request = session.download(service.url, to: destination(scratch.file("a"), .removePreviousFile))
             await #expect(throws: CurlewError.self) { try await request.file() }
             let url: URL
             if let data = request.resumeData {
+                resumed += 1
                 url = try await session.download(
                     resumingWith: data, to: destination(scratch.file("a"), .removePreviousFile)
                 ).checksum(.sha256, sum).file()
+                let part = try ResumeData(data)
+                let range = service.server.requests.last?.headers["Range"]
+                #expect(range == "bytes=\(part.bytesWritten)-", "cut at \(cut)")
             } else {
                 url = try await session.download(
                     service.url, to: destination(scratch.file("a"), .removePreviousFile)
@@ -54,6 +62,8 @@ struct DownloadFaultTests {
             #expect(try Digest.sha256(of: url) == sum, "cut at \(cut)")
             #expect(scratch.names == ["a"])
         }
+        // A reset may discard all bytes of a response, but not of every response.
+        #expect(resumed > 0)
     }
 
     @Test("a partial file that is longer than its resume data says is completed without damage")
@@ -77,12 +87,18 @@ struct DownloadFaultTests {
         _ = await ended
         #expect(scratch.names == [left.lastPathComponent])
         part.file = left.plainPath
+        // The process had written more than its resume data says, and these bytes are wrong on the disk.
+        let handle = try FileHandle(forWritingTo: left)
+        _ = try handle.seekToEnd()
+        try handle.write(contentsOf: Data(repeating: 0xFF, count: 1000))
+        try handle.close()
 
         service.change { $0.stall = nil }
         let url = try await session.download(resumingWith: part.encoded, to: destination(scratch.file("a")))
             .checksum(.sha256, try Digest.sha256(of: service.contents)).file()
         #expect(try Data(contentsOf: url) == service.contents)
         #expect(scratch.names == ["a"])
+        #expect(service.ranges == [nil, "bytes=\(part.bytesWritten)-"])
     }
 
     @Test("a full disk fails only the downloads that write to it", .enabled(if: SmallDisk.isAvailable))

@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewLocks
 import CurlewTesting
 import Foundation
 import FoundationNetworking
@@ -22,6 +23,12 @@ struct DownloadJournalTests {
                 $0.identifier = identifier
                 $0.downloadJournal = journal
             })
+    }
+
+    /// Breaks a download to `a`, and returns its entry in the list of unfinished downloads.
+    private func breakDownload(of service: FileService, in session: Session) async throws -> UnfinishedDownload {
+        _ = try? await session.download(service.url, to: destination(scratch.file("a"))).file()
+        return try #require(await session.unfinishedDownloads().first)
     }
 
     private var parts: [String] { scratch.names.filter { $0 != "journal" } }
@@ -67,6 +74,179 @@ struct DownloadJournalTests {
         let again = try #require(await session.unfinishedDownloads().first)
         #expect(again.id == found.id && again.bytesWritten == found.bytesWritten)
         #expect(again.destinationURL == scratch.file("a") && again.options == [.removePreviousFile])
+    }
+
+    @Test("an error page instead of the rest leaves the download in the journal")
+    func errorPage() async throws {
+        let service = try FileService { $0.cuts = [300_000] }
+        let session = session()
+        let found = try await breakDownload(of: service, in: session)
+        service.change { $0.statuses = [503] }
+        let seen = Lock<[UUID]>([])
+        let response = await session.download(continuing: found).validate { [journal] _, _, _ in
+            // The request has not ended: a process that is killed now leaves this entry.
+            let entries = journal.folder(of: "mirror").unfinished().map(\.id)
+            seen.withLock { $0 = entries }
+            return .failure(CurlewError(.unacceptableStatus, phase: .validation, reason: "an error page"))
+        }.response()
+        #expect(response.response?.statusCode == 503)
+        #expect(seen.withLock { $0 } == [found.id])
+        #expect(await session.unfinishedDownloads().map(\.id) == [found.id])
+    }
+
+    @Test("an error page that is accepted without validations leaves the download in the journal")
+    func acceptedErrorPage() async throws {
+        let service = try FileService { $0.cuts = [300_000] }
+        let session = session()
+        let found = try await breakDownload(of: service, in: session)
+        service.change { $0.statuses = [503] }
+        let page = await session.download(continuing: found, to: destination(scratch.file("page"))).response()
+        #expect(page.response?.statusCode == 503 && page.error == nil)
+        let again = try #require(await session.unfinishedDownloads().first)
+        #expect(again.id == found.id && again.bytesWritten == found.bytesWritten)
+        _ = try await session.download(continuing: again).file()
+        #expect(try Data(contentsOf: scratch.file("a")) == service.contents)
+        #expect(parts == ["a", "page"])
+    }
+
+    @Test("a download that another session has continued between two attempts leaves the entry to that session")
+    func takenOver() async throws {
+        let gate = Gate()
+        let service = try FileService {
+            $0.cuts = [300_000]
+            $0.gate = gate
+        }
+        let neighbour = DownloadNeighbour(
+            service: service, session: session(), destination: destination(scratch.file("theirs")))
+        let url = try await session().download(
+            service.url, interceptor: neighbour, to: destination(scratch.file("ours"))
+        ).file()
+        #expect(try Data(contentsOf: url) == service.contents)
+
+        let theirs = try #require(neighbour.continued.withLock { $0 })
+        let file = try ResumeData(try #require(theirs.currentResumeData)).file
+        let folder = journal.folder(of: "mirror").url
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        try #require(names.count == 1)
+        let entry = try #require(JournalEntry(try Data(contentsOf: folder.appending(path: names[0]))))
+        #expect(entry.part.file == file)
+        gate.open()
+        let ended = try #require(neighbour.ended.withLock { $0 })
+        let other = try await ended.value
+        #expect(try Data(contentsOf: other) == service.contents)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        #expect(parts == ["ours", "theirs"])
+    }
+
+    /// Expects that the journal lists the part that the neighbour has kept, and that it can be continued.
+    private func expectKeptPart(of neighbour: DownloadNeighbour) async throws {
+        let theirs = try #require(neighbour.continued.withLock { $0 })
+        let part = try ResumeData(try #require(theirs.resumeData))
+        let found = await neighbour.session.unfinishedDownloads()
+        try #require(found.count == 1)
+        #expect(try ResumeData(found[0].resumeData).file == part.file)
+        #expect(found[0].destinationURL == scratch.file("theirs") && found[0].bytesWritten == part.bytesWritten)
+        let other = try await neighbour.session.download(continuing: found[0]).file()
+        #expect(try Data(contentsOf: other) == neighbour.service.contents)
+    }
+
+    @Test("a partial file that another session has continued and kept between two attempts stays in the journal")
+    func takenOverAndKept() async throws {
+        let service = try FileService { $0.cuts = [300_000] }
+        let neighbour = DownloadNeighbour(
+            service: service, session: session(), destination: destination(scratch.file("theirs")),
+            ending: .afterStartingOver)
+        let url = try await session().download(
+            service.url, interceptor: neighbour, to: destination(scratch.file("ours"))
+        ).file()
+        #expect(try Data(contentsOf: url) == service.contents)
+
+        try await expectKeptPart(of: neighbour)
+        #expect(parts == ["ours", "theirs"])
+    }
+
+    @Test(
+        "a partial file that another session has continued and kept stays when the waiting request ends",
+        arguments: [true, false])
+    func takenOverBeforeEnd(isCancelled: Bool) async throws {
+        let service = try FileService { $0.cuts = [300_000] }
+        let neighbour = DownloadNeighbour(
+            service: service, session: session(), destination: destination(scratch.file("theirs")),
+            ending: .beforeEnd(isCancelled: isCancelled))
+        let request = session().download(
+            service.url, interceptor: neighbour, to: destination(scratch.file("ours")))
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect((error?.code == .cancelled) == isCancelled)
+
+        try await expectKeptPart(of: neighbour)
+        #expect(parts == ["theirs"])
+    }
+
+    @Test(
+        "a request that cannot open its partial file does not discard it",
+        .enabled(if: FileLease.arePossible, "the file system has no leases"))
+    func unopenable() async throws {
+        let service = try FileService { $0.cuts = [300_000] }
+        let session = session()
+        let found = try await breakDownload(of: service, in: session)
+        let lease = Lock<FileLease?>(try FileLease(on: ResumeData(found.resumeData).file))
+        let request = session.download(continuing: found)
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.native?.number == Int(EAGAIN))
+        #expect(request.resumeData == found.resumeData)
+        #expect(service.server.requestCount == 1)
+        lease.withLock { $0 = nil }
+        let again = try #require(await session.unfinishedDownloads().first)
+        #expect(again.id == found.id && again.bytesWritten == found.bytesWritten)
+
+        // Nothing else refers to the lease, so the retrier ends it.
+        try lease.withLock { $0 = try FileLease(on: ResumeData(again.resumeData).file) }
+        let retrier = Retrier { request, _, error in
+            guard request.retryCount == 0, error.native?.number == Int(EAGAIN) else { return .doNotRetry }
+            lease.withLock { $0 = nil }
+            return .retry
+        }
+        _ = try await session.download(continuing: again, interceptor: retrier).file()
+        #expect(service.ranges.last == "bytes=\(found.bytesWritten)-")
+        #expect(try Data(contentsOf: scratch.file("a")) == service.contents)
+        #expect(await session.unfinishedDownloads().isEmpty)
+        #expect(parts == ["a"])
+    }
+
+    @Test(
+        "another attempt that cannot open the partial file does not discard it",
+        .enabled(if: FileLease.arePossible, "the file system has no leases"))
+    func unopenableInRetry() async throws {
+        let service = try FileService { $0.cuts = [300_000] }
+        let session = session()
+        let lease = Lock<FileLease?>(nil)
+        let retrier = Retrier { [journal] request, _, _ in
+            guard request.retryCount == 0, let found = journal.folder(of: "mirror").unfinished().first,
+                let made = try? FileLease(on: ResumeData(found.resumeData).file)
+            else { return .doNotRetry }
+            lease.withLock { $0 = made }
+            return .retry
+        }
+        let request = session.download(service.url, interceptor: retrier, to: destination(scratch.file("a")))
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.native?.number == Int(EAGAIN))
+        #expect(service.ranges.count == 2 && service.ranges.last??.hasPrefix("bytes=") == true)
+        lease.withLock { $0 = nil }
+        let found = try #require(await session.unfinishedDownloads().first)
+        #expect(found.bytesWritten > 0)
+        _ = try await session.download(continuing: found).file()
+        #expect(try Data(contentsOf: scratch.file("a")) == service.contents)
+        #expect(parts == ["a"])
+    }
+
+    @Test("a download is taken if its journal entry cannot be read, and not if it has no entry")
+    func unreadableEntry() throws {
+        let id = UUID()
+        #expect(!journal.folder(of: "mirror").isTaken(id, own: nil))
+        // A directory can be read by no user, not even by root.
+        let entry = journal.folder(of: "mirror").url.appending(path: "\(id.uuidString).json")
+        try FileManager.default.createDirectory(at: entry, withIntermediateDirectories: true)
+        #expect(journal.folder(of: "mirror").isTaken(id, own: nil))
     }
 
     @Test("resume data and the journal contain no secret or sensitive header fields")
@@ -124,8 +304,7 @@ struct DownloadJournalTests {
     func continuedElsewhere() async throws {
         let service = try FileService { $0.cuts = [300_000] }
         let session = session()
-        _ = try? await session.download(service.url, to: destination(scratch.file("a"))).file()
-        let found = try #require(await session.unfinishedDownloads().first)
+        let found = try await breakDownload(of: service, in: session)
         service.change { $0.stall = 100_000 }
         let continued = session.download(continuing: found)
         async let response = continued.response()
@@ -146,8 +325,7 @@ struct DownloadJournalTests {
     func startedOver() async throws {
         let service = try FileService { $0.cuts = [300_000, 300_000] }
         let session = session()
-        _ = try? await session.download(service.url, to: destination(scratch.file("a"))).file()
-        let found = try #require(await session.unfinishedDownloads().first)
+        let found = try await breakDownload(of: service, in: session)
         // The server has another version, so the continuation begins a new file under the old entry.
         service.change { $0.tag = "\"v2\"" }
         _ = try? await session.download(continuing: found).file()
@@ -168,7 +346,7 @@ struct DownloadJournalTests {
         #expect(await session.unfinishedDownloads().count == 1)
         #expect(await self.session(identifier + "i").unfinishedDownloads().isEmpty)
         #expect(await self.session(String(identifier.dropLast())).unfinishedDownloads().isEmpty)
-        let name = journal.folder(of: identifier).lastPathComponent
+        let name = journal.folder(of: identifier).url.lastPathComponent
         #expect(name.hasPrefix("session-sha256-") == (length > 123) && name.utf8.count <= 255)
     }
 
@@ -203,17 +381,34 @@ struct DownloadJournalTests {
             let id = UUID()
             var entry = JournalEntry(part, of: request, JournalState())
             entry.boot = boot
-            journal.keep(entry, of: "crashed", under: id)
+            journal.folder(of: "crashed").write(entry, under: id)
             let found = try #require(await self.session("crashed").unfinishedDownloads().first)
             #expect(found.id == id && found.bytesWritten == expected)
-            journal.remove(id, of: "crashed")
+            journal.folder(of: "crashed").remove(id)
         }
         let entry = JournalEntry(part, of: request, JournalState())
-        journal.keep(entry, of: "crashed", under: UUID())
+        journal.folder(of: "crashed").write(entry, under: UUID())
         let crashed = self.session("crashed")
         let found = try #require(await crashed.unfinishedDownloads().first)
         _ = try await crashed.download(continuing: found, to: destination(scratch.file("b"))).file()
         #expect(try Data(contentsOf: scratch.file("b")) == service.contents)
+    }
+
+    @Test("a download that has ended can be continued after a restart of the system if its bytes were flushed")
+    func vouchedFor() async throws {
+        let service = try FileService { $0.cuts = [300_000] }
+        let session = session()
+        let found = try await breakDownload(of: service, in: session)
+        try #require(found.bytesWritten > 0)
+        let file = journal.folder(of: "mirror").url.appending(path: "\(found.id.uuidString).json")
+        var entry = try #require(JournalEntry(at: file))
+        for (isVouchedFor, expected) in [(entry.isVouchedFor, found.bytesWritten), (false, 0)] {
+            entry.boot = "another"
+            entry.isVouchedFor = isVouchedFor
+            journal.folder(of: "mirror").write(entry, under: found.id)
+            let listed = await session.unfinishedDownloads()
+            #expect(listed.map(\.id) == [found.id] && listed.first?.bytesWritten == expected)
+        }
     }
 
     @Test("a broken segmented download is listed with the bytes it has and can be continued")
@@ -232,6 +427,19 @@ struct DownloadJournalTests {
         _ = try await session.download(continuing: found).file()
         #expect(try Data(contentsOf: scratch.file("a")) == service.contents)
         #expect(parts == ["a"])
+    }
+
+    @Test(
+        "the journal entry of a segmented download is written every few megabytes, also after the download starts over")
+    func dueEntries() {
+        var state = JournalState()
+        let mebibyte: Int64 = 1 << 20
+        state.bodyBegins(to: nil, written: mebibyte)
+        let before = [2, 5, 6, 9].map { state.isDue($0 * mebibyte) }
+        #expect(before == [false, true, false, true])
+        state.bodyBegins(to: nil, written: 0)
+        let after = [1, 4, 7, 8].map { state.isDue($0 * mebibyte) }
+        #expect(after == [false, true, false, true])
     }
 
     @Test(

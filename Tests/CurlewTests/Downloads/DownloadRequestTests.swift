@@ -122,6 +122,21 @@ struct DownloadRequestTests {
         #expect(scratch.file("a").text == "sorry")
     }
 
+    @Test("response() after file() has rejected the status fails like file(), because the file is gone")
+    func responseAfterRejection() async throws {
+        let service = try FileService { $0.statuses = [404] }
+        let scratch = try ScratchDirectory()
+        let request = session.download(service.url, to: destination(scratch.file("a")))
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.code == .unacceptableStatus)
+        let response = await request.response()
+        #expect(response.response?.statusCode == 404)
+        #expect(response.error?.code == .unacceptableStatus)
+        #expect(response.error?.responseBody == Data("sorry".utf8))
+        #expect(response.fileURL == nil)
+        #expect(scratch.names.isEmpty)
+    }
+
     @Test("validation sees the complete file before it is moved")
     func validation() async throws {
         let service = try FileService { $0.length = 1000 }

@@ -91,12 +91,14 @@ struct ForeignResumeDataTests {
     }
 
     /// Neither the server's response nor the user's cancellation may remove the file.
-    @Test("a foreign file is not removed by a cancelled or a retried request", arguments: [true, false])
-    func notRemoved(isCancelled: Bool) async throws {
+    @Test(
+        "a foreign file is not removed by a cancelled or a retried request", arguments: [true, false],
+        [Victim.privateKey, .readByOthers])
+    func notRemoved(isCancelled: Bool, _ victim: Victim) async throws {
         let service = try FileService { $0.hasRanges = false }
         let scratch = try ScratchDirectory()
-        let (named, precious) = try make(.privateKey, in: scratch)
-        let before = try Look(precious)
+        let (named, precious) = try make(victim, in: scratch)
+        let (before, names) = (try Look(precious), scratch.names)
         let request = session.download(
             resumingWith: try data(service, named),
             interceptor: Retrier { request, _, _ in request.retryCount < 2 ? .retry : .doNotRetry },
@@ -104,7 +106,7 @@ struct ForeignResumeDataTests {
         if isCancelled { request.cancel() }
         let error = await #expect(throws: CurlewError.self) { try await request.file() }
         #expect(error?.code == (isCancelled ? .cancelled : .resumeRejected))
-        #expect(scratch.names == ["id_ed25519"])
+        #expect(scratch.names == names)
         #expect(try Look(precious) == before)
     }
 
@@ -117,8 +119,8 @@ struct ForeignResumeDataTests {
         let journal = DownloadJournal(directory: scratch.file("journal"))
         let request = session.download(service.url)
         let part = try ResumeData(data(service, named))
-        journal.keep(JournalEntry(part, of: request, JournalState()), of: "x", under: UUID())
-        #expect(journal.entries(of: "x").isEmpty)
+        journal.folder(of: "x").write(JournalEntry(part, of: request, JournalState()), under: UUID())
+        #expect(journal.folder(of: "x").unfinished().isEmpty)
         #expect(try Look(precious) == before)
     }
 

@@ -217,14 +217,25 @@ struct ProgressTests {
         #expect(seen.withLock { $0 } == [8 << 20])
     }
 
-    @Test("a Progress of the user is updated and counts towards its parent")
+    @Test("a Progress of the user is updated during the download and counts towards its parent")
     func live() async throws {
-        let service = try FileService()
+        let gate = Gate()
+        let service = try FileService {
+            $0.stall = 500_000
+            $0.gate = gate
+        }
         let queue = DispatchQueue(label: "live")
         let parent = Progress(totalUnitCount: 2)
         let child = Progress(totalUnitCount: 1, parent: parent, pendingUnitCount: 1)
-        let url = try await session.download(service.url).downloadProgress(updating: child, on: queue).file()
-        try FileManager.default.removeItem(at: url)
+        let request = session.download(service.url).downloadProgress(updating: child, on: queue)
+        async let file = request.file()
+        try await eventually { queue.sync { child.completedUnitCount } == 500_000 }
+        queue.sync {
+            #expect(child.totalUnitCount == 1 << 20)
+            #expect(parent.fractionCompleted > 0 && parent.fractionCompleted < 0.5)
+        }
+        gate.open()
+        try FileManager.default.removeItem(at: await file)
         queue.sync {
             #expect(child.totalUnitCount == 1 << 20)
             #expect(child.completedUnitCount == 1 << 20)
@@ -249,11 +260,11 @@ struct ProgressTests {
         let request = session.download(service.url)
         // Foundation calls the handlers of a progress on its own queue, so the state changes later.
         request.downloadProgress.pause()
-        while !request.isSuspended { await Task.yield() }
+        try await eventually { request.isSuspended }
         let paused = request.downloadProgress
         paused.pause()
         paused.resume()
-        while !request.isResumed { await Task.yield() }
+        try await eventually { request.isResumed }
         let response = await request.response()
         if let url = response.fileURL { try FileManager.default.removeItem(at: url) }
         #expect(response.error == nil)

@@ -208,6 +208,28 @@ struct ResumeTests {
         #expect(scratch.names == ["page"])
     }
 
+    @Test("a cancellation during the validation keeps the complete file only on request", arguments: [true, false])
+    func cancelWhileValidating(keeps: Bool) async throws {
+        let service = try FileService()
+        let scratch = try ScratchDirectory()
+        let current = Lock<DownloadRequest?>(nil)
+        let request = session.download(service.url, to: destination(scratch.file("a"))).validate { _, _, _ in
+            _ = current.withLock { $0 }?.cancel(producingResumeData: keeps)
+            return .success(())
+        }
+        current.withLock { $0 = request }
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        current.withLock { $0 = nil }
+        #expect(error?.code == .cancelled)
+        #expect((request.resumeData != nil) == keeps)
+        #expect(scratch.names.count == (keeps ? 1 : 0))
+        guard let data = request.resumeData else { return }
+        let url = try await session.download(resumingWith: data, to: destination(scratch.file("a"))).file()
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(service.ranges.last == "bytes=\((1 << 20) - 1)-")
+        #expect(scratch.names == ["a"])
+    }
+
     @Test("a file whose part is missing or too short is downloaded again")
     func lostPart() async throws {
         for isGone in [true, false] {
@@ -250,9 +272,13 @@ struct ResumeTests {
             let scratch = try ScratchDirectory()
             service.change { $0.cuts = [700_000] }
             let request = session.download(service.url, to: destination(scratch.file("a")))
-            await #expect(throws: CurlewError.self) { try await request.file() }
-            #expect(request.resumeData == nil)
+            let error = await #expect(throws: CurlewError.self) { try await request.file() }
+            #expect(error?.isConnectivity == true, "\(String(describing: error))")
+            #expect(error?.downloadResumeData == nil && request.resumeData == nil)
             #expect(scratch.names == [])
+            // Another download therefore begins with the first byte.
+            _ = try await session.download(service.url, to: destination(scratch.file("a"))).file()
+            #expect(service.ranges == [nil, nil])
         }
     }
 

@@ -252,4 +252,28 @@ struct SegmentTests {
             #expect(try Data(contentsOf: url) == service.contents)
         }
     }
+
+    @Test("a cancellation while a complete file is hashed keeps the file only on request", arguments: [true, false])
+    func cancelWhileHashing(keeps: Bool) throws {
+        let scratch = try ScratchDirectory()
+        let request = session.download("http://example.com/file", to: destination(scratch.file("a")))
+        let file = try TemporaryFile.create(in: scratch.path)
+        try Array("0123456789".utf8).withUnsafeBytes { try file.write($0, at: 0) }
+        let validator = EntityValidator.entityTag("\"v1\"")
+        let part = ResumeData(
+            url: try #require(URL(string: "http://example.com/file")), validator: validator, bytesWritten: 0,
+            expectedTotal: 10, file: file.url.plainPath)
+        let progress = SegmentProgress(
+            SegmentPlan(validator: validator, total: 10, segments: [FileSegment(0..<10, written: 10)]))
+        request.downloadRecord.withLock { $0.part = .growing(GrowingPart(part, progress)) }
+        let sum = try #require(Checksum(.sha256, hex: String(repeating: "0", count: 64)))
+        let opened = OpenedDownload(
+            file: file, target: nil, role: .segment(0, progress, of: part), digests: [(sum, try Digest(.sha256))],
+            madeDirectories: [])
+        request.cancel(producingResumeData: keeps)
+        let error = #expect(throws: CurlewError.self) { _ = try request.place(opened) }
+        #expect(error?.code == .cancelled)
+        #expect(request.downloadRecord.withLock { $0.part.resumable?.bytesWritten } == (keeps ? 10 : nil))
+        #expect(scratch.names.count == (keeps ? 1 : 0))
+    }
 }

@@ -20,7 +20,7 @@ struct StoredPartTests {
 
     @Test("the rest of a partial file is added to it, and both are kept")
     func rest() {
-        var part = StoredPart.left(Self.old)
+        var part = StoredPart.kept(Self.old)
         let gone = part.begin(.rest(of: Self.old, at: 40), head(), total: 100, in: Self.file, of: described)
         #expect(gone == nil)
         #expect(part.resumable == nil, "nobody else may continue it meanwhile")
@@ -34,7 +34,7 @@ struct StoredPartTests {
 
     @Test("a new file replaces the partial file, which has to be removed")
     func wholeFile() {
-        var part = StoredPart.left(Self.old)
+        var part = StoredPart.kept(Self.old)
         let gone = part.begin(.wholeFile, head(), total: 100, in: Self.file, of: described)
         #expect(gone == Self.old)
         #expect(part.resumable == nil)
@@ -43,7 +43,7 @@ struct StoredPartTests {
 
     @Test("a new file without a validator replaces the partial file and cannot be continued")
     func unknownVersion() {
-        var part = StoredPart.left(Self.old)
+        var part = StoredPart.kept(Self.old)
         let gone = part.begin(.wholeFile, head([:]), total: 100, in: Self.file, of: described)
         #expect(gone == Self.old)
         #expect(part.growing == nil)
@@ -54,7 +54,7 @@ struct StoredPartTests {
 
     @Test("an error page does not change the partial file")
     func errorPage() {
-        var part = StoredPart.left(Self.old)
+        var part = StoredPart.kept(Self.old)
         let gone = part.begin(.errorPage, head(), total: 9, in: Self.file, of: described)
         #expect(gone == nil)
         #expect(part.resumable == Self.old)
@@ -62,7 +62,7 @@ struct StoredPartTests {
 
     @Test("the partial file of a segmented download counts the bytes of its segments")
     func segments() {
-        let progress = SegmentProgress(SegmentPlan(validator: Self.validator, total: 100, have: 10, count: 1))
+        let progress = SegmentProgress(SegmentPlan(validator: Self.validator, total: 100, probed: 10, count: 1))
         var part = StoredPart.none
         _ = part.begin(.segment(0, progress, of: nil), head(), total: 100, in: Self.file, of: described)
         _ = progress.wrote(7, inSegment: 0)
@@ -85,13 +85,13 @@ struct StoredPartTests {
 
     @Test("discarding a partial file returns it for removal, unless an exchange writes to it")
     func discarding() {
-        for part in [StoredPart.left(Self.old), .unexamined(Self.old)] {
+        for part in [StoredPart.kept(Self.old), .unexamined(Self.old)] {
             var part = part
             let (first, second) = (part.discard(), part.discard())
             #expect(first == Self.old)
             #expect(second == nil)
         }
-        var growing = StoredPart.left(Self.old)
+        var growing = StoredPart.kept(Self.old)
         _ = growing.begin(.rest(of: Self.old, at: 40), head(), total: 100, in: Self.file, of: described)
         let gone = growing.discard()
         #expect(gone == nil)
@@ -102,7 +102,7 @@ struct StoredPartTests {
 
     @Test("the end of an exchange that does not write keeps the partial file", arguments: [true, false])
     func notGrowing(_ isWanted: Bool) {
-        var part = StoredPart.left(Self.old)
+        var part = StoredPart.kept(Self.old)
         let isKept = part.end(after: 70, isWanted: isWanted)
         #expect(!isKept)
         #expect(part.resumable == Self.old)

@@ -34,7 +34,7 @@ struct BodyEncodingTests {
         #expect(try URLEncodedFormParameterEncoder.default.encode(nil as [String: String]?, into: request) == request)
     }
 
-    @Test func refusesWhatIsNoJSON() throws {
+    @Test func refusesInvalidJSONValues() throws {
         let error = #expect(throws: CurlewError.self) {
             try JSONEncoding.default.encode(post(), with: ["data": Data([1])])
         }
@@ -86,7 +86,7 @@ struct BodyEncodingTests {
         (CharacterSet(charactersIn: "%0123456789"), "100% %41%4", "100%25%20%41%254"),
         (CharacterSet(charactersIn: "&=+?/:@!$'()*,;"), "&=+?/:@!$'()*,;", "&=+?/:@!$'()*,;"),
     ])
-    func escapesInURLsWhatTheyCannotHave(allowed: CharacterSet, text: String, expected: String) throws {
+    func escapesForbiddenCharactersInURLs(allowed: CharacterSet, text: String, expected: String) throws {
         let encoder = URLEncodedFormParameterEncoder(encoder: URLEncodedFormEncoder(allowedCharacters: allowed))
         let get = try URLRequest(url: "https://example.com/?z=%2F#end", method: .get)
         let sent = try encoder.encode(["1": text], into: get)
@@ -95,13 +95,13 @@ struct BodyEncodingTests {
     }
 
     /// In a body, all allowed characters stay unescaped.
-    @Test func leavesInBodiesWhatIsAllowed() throws {
+    @Test func keepsAllowedCharactersInBodies() throws {
         let encoder = URLEncodedFormEncoder(allowedCharacters: CharacterSet(charactersIn: "a[]é"))
         let sent = try URLEncodedFormParameterEncoder(encoder: encoder).encode(["a": ["é"]], into: post())
         #expect(sent.httpBody == Data("a[]=é".utf8))
     }
 
-    @Test func staticsNameTheEncoders() throws {
+    @Test func staticMembersProvideTheEncoders() throws {
         let encoders: [any ParameterEncoder] = [
             .json, .json(encoder: JSONEncoder()), .urlEncodedForm, .urlEncodedForm(destination: .httpBody),
             .propertyList,
@@ -116,7 +116,7 @@ struct BodyEncodingTests {
         func encode(to encoder: any Encoder) throws { throw Reason() }
     }
 
-    @Test func tellsWhichEncoderFailed() throws {
+    @Test func errorNamesTheFailedEncoder() throws {
         let json = #expect(throws: CurlewError.self) {
             try JSONParameterEncoder.default.encode(Failing(), into: post())
         }

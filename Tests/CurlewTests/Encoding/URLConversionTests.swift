@@ -14,7 +14,7 @@ struct URLConversionTests {
     }
 
     @Test(arguments: ["", "https://user:secret@exa mple[.com/?token=hidden"])
-    func saysWhatIsNoURLWithoutSecrets(text: String) throws {
+    func invalidURLErrorShowsNoSecrets(text: String) throws {
         let error = #expect(throws: CurlewError.self) { _ = try text.asURL() }
         #expect(error?.code == .invalidURL)
         #expect(error?.isInvalidURLError == true)
@@ -30,7 +30,7 @@ struct URLConversionTests {
         ("https://ada:pass/wo#rd@example.org/", "https://example.org/"),
         ("https://[::1?mail=ada@example.org", "https://[::1?mail=_"),
     ])
-    func showsOfWhatIsNoURLWhatStandsBehindItsCredentials(text: String, shown: String) throws {
+    func invalidURLErrorShowsURLWithoutCredentials(text: String, shown: String) throws {
         let error = #expect(throws: CurlewError.self) { _ = try text.asURL() }
         #expect(error?.reason == "URL is not valid: \(shown)")
     }

@@ -33,7 +33,7 @@ struct URLEncodedFormEncoderTests {
     ]
 
     @Test(arguments: leaves)
-    func writesLeaves(value: any Encodable & Sendable, expected: String) throws {
+    func writesSingleValues(value: any Encodable & Sendable, expected: String) throws {
         #expect(try text(value) == expected)
     }
 
@@ -95,7 +95,7 @@ struct URLEncodedFormEncoderTests {
         )
     }
 
-    @Test func writesContainersNestedByHand() throws {
+    @Test func writesManuallyNestedContainers() throws {
         #expect(
             try text(NestedByHand())
                 == "root%5B%5D%5B%5D%5B%5D=1&root%5B%5D%5B%5D%5B%5D=2&root%5B%5D%5B%5D%5B%5D=3"
@@ -120,12 +120,12 @@ struct URLEncodedFormEncoderTests {
         #expect(try text(ParentAfterElements()) == "list%5B%5D%5Ba%5D=2&list%5B%5D=1")
     }
 
-    @Test func keepsWhatASuperclassPutIntoTheSameContainers() throws {
+    @Test func keepsValuesThatSuperclassEncoded() throws {
         let text: String = try URLEncodedFormEncoder().encode(SharedContainersBelow())
         #expect(text == "list%5B%5D=1&list%5B%5D=2&object%5Bone%5D=1&object%5Btwo%5D=2")
     }
 
-    @Test func aValueEncodedTwiceForAKeyIsTheLast() throws {
+    @Test func lastValueEncodedForAKeyIsKept() throws {
         let text: String = try URLEncodedFormEncoder().encode(Repeated())
         #expect(text == "a%5Blast%5D=2")
     }
@@ -203,7 +203,7 @@ struct URLEncodedFormEncoderTests {
         #expect(try text(["a": "*-"], encoder) == "a=%2A%2D")
     }
 
-    @Test func escapesWhatIsNotAllowed() throws {
+    @Test func escapesCharactersThatAreNotAllowed() throws {
         var allowed = CharacterSet.afURLQueryAllowed
         allowed.remove(charactersIn: "?/")
         let encoder = URLEncodedFormEncoder(allowedCharacters: allowed)

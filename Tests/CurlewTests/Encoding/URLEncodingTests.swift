@@ -137,7 +137,7 @@ struct URLEncodingTests {
         )
     }
 
-    @Test func obeysItsDestination() throws {
+    @Test func destinationDecidesBetweenBodyAndQuery() throws {
         let get = try URLRequest(url: "https://example.com/", method: .get)
         let post = try URLRequest(url: "https://example.com/", method: .post)
         #expect(try URLEncoding.httpBody.encode(get, with: ["a": 1]).httpBody == Data("a=1".utf8))

@@ -24,11 +24,11 @@ struct ErrorPageTests {
         }
     }
 
-    @Test func namesEveryKnownCodeOnce() {
+    @Test func errorPageListsEveryKnownCodeOnce() {
         #expect(rows.map(\.code).sorted() == CurlewError.Code.allKnown.map(\.rawValue).sorted())
     }
 
-    @Test func saysWhatThePolicyRetries() {
+    @Test func errorPageListsTheRetriedCodes() {
         let retried = rows.filter { $0.retried == "yes" }.map(\.code)
         #expect(Set(retried) == Set(RetryPolicy.defaultRetryableErrorCodes.map(\.rawValue)))
         let byStatus = rows.filter { $0.retried.hasPrefix("by status") }

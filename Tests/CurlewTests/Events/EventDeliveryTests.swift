@@ -60,7 +60,7 @@ struct EventDeliveryTests {
 
     /// Each use of `DispatchQueue.main` creates another object, so queues cannot be compared by identity.
     @Test(arguments: [false, true])
-    func monitorsOfOneQueueReceiveEachEventInTheOrderOfTheirAddition(isMain: Bool) async throws {
+    func monitorsOfOneQueueReceiveEventsInAddedOrder(isMain: Bool) async throws {
         let (queue, events) = (DispatchQueue(label: "shared"), Recorded<String>())
         func monitor(_ name: String) -> NamedMonitor { NamedMonitor(isMain ? DispatchQueue.main : queue, name, events) }
         let session = session([monitor("first"), monitor("second")])
@@ -92,7 +92,7 @@ struct EventDeliveryTests {
         func requestDidFinish(_ request: Request) { events.note("finished \(name)") }
     }
 
-    @Test func aRequestsOwnMonitorReceivesNoEventsOfExchanges() async throws {
+    @Test func monitorOfRequestReceivesNoExchangeEvents() async throws {
         let monitor = Monitor(wantsBodies: true)
         _ = try await session([]).request("https://example.org/").eventMonitor(monitor).data()
         await monitor.queue.settled()
@@ -101,7 +101,7 @@ struct EventDeliveryTests {
 
     /// A block that is enqueued after a request has ended runs after all events of that request, however quickly
     /// requests follow each other.
-    @Test func behindTheLastRequestEverythingIsInTheQueue() async throws {
+    @Test func allEventsAreEnqueuedWhenRequestEnds() async throws {
         let monitor = Monitor()
         let session = session([monitor])
         for count in 1...200 {
@@ -120,7 +120,7 @@ struct EventDeliveryTests {
         #expect(monitor.events.all.filter { $0 == "finished" }.count == 250)
     }
 
-    @Test func theEndOfOneRequestIsToldWhileAnotherRuns() async throws {
+    @Test func endOfRequestIsReportedWhileAnotherRuns() async throws {
         let monitor = Monitor()
         let gate = Gate()
         let transport = MockTransport { request in
@@ -137,7 +137,7 @@ struct EventDeliveryTests {
         _ = try await slow
     }
 
-    @Test func aBlockedQueueStopsNoRequestAndNoOtherMonitor() async throws {
+    @Test func blockedQueueBlocksNoRequestOrOtherMonitor() async throws {
         let (blocked, free) = (Monitor(), Monitor())
         blocked.queue.suspend()
         _ = try await session([blocked, free]).request("https://example.org/").data()
@@ -149,7 +149,7 @@ struct EventDeliveryTests {
         #expect(blocked.events.all == free.events.all)
     }
 
-    @Test func oneHopDeliversAllThatWaits() async {
+    @Test func oneBlockDeliversAllPendingEvents() async {
         let monitor = Monitor()
         let delivery = MonitorQueue(monitor)
         let order = Recorded<Int>()

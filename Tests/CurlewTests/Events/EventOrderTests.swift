@@ -22,7 +22,7 @@ struct EventOrderTests {
         )
     }
 
-    @Test func aRequestsOwnMonitorSeesNoExchangeEvents() async throws {
+    @Test func monitorOfRequestReceivesOnlyItsRequestEvents() async throws {
         let monitor = RecordingMonitor()
         let session = Session(transport: MockTransport { _ in .text("[1]") })
         _ = try await session.request("https://example.org/").eventMonitor(monitor).data()
@@ -35,7 +35,7 @@ struct EventOrderTests {
         )
     }
 
-    @Test func aRunningRequestThatIsCancelledSaysSo() async throws {
+    @Test func cancelledRunningRequestReportsCancellation() async throws {
         let monitor = RecordingMonitor()
         let transport = MockTransport { _ in .hanging }
         let session = Session(transport: transport, eventMonitors: [monitor])
@@ -53,7 +53,7 @@ struct EventOrderTests {
         #expect(monitor.events.all.suffix(2) == ["didFinish", "didParse"])
     }
 
-    @Test func whatCurlewEndsItselfFailsEarly() async throws {
+    @Test func exceededBodyLimitIsReportedAsEarlyFailure() async throws {
         let monitor = RecordingMonitor()
         let session = Session(transport: MockTransport { _ in .text("too long") }, eventMonitors: [monitor])
         let request = session.request("https://example.org/").maximumBodySize(3)
@@ -68,7 +68,7 @@ struct EventOrderTests {
         )
     }
 
-    @Test func aRefusedServerFailsEarly() async throws {
+    @Test func untrustedServerIsReportedAsEarlyFailure() async throws {
         let monitor = RecordingMonitor()
         let refusal = CurlewError(.certificateUntrusted, phase: .tls)
         let session = Session(transport: MockTransport { _ in .failing(refusal) }, eventMonitors: [monitor])
@@ -78,7 +78,7 @@ struct EventOrderTests {
     }
 
     @Test(arguments: [CurlewError(.receiveFailed, phase: .receive), CurlewError(.connectFailed, phase: .connect)])
-    func whatItsPeerEndsDoesNot(_ error: CurlewError) async throws {
+    func failureByThePeerIsNoEarlyFailure(_ error: CurlewError) async throws {
         let monitor = RecordingMonitor()
         let session = Session(
             transport: MockTransport { _ in .text("half").failing(with: error) }, eventMonitors: [monitor])
@@ -87,7 +87,7 @@ struct EventOrderTests {
         #expect(!monitor.events.all.contains { $0.hasPrefix("failedEarly") })
     }
 
-    @Test func manyResumesAreOne() async throws {
+    @Test func repeatedResumeIsReportedOnce() async throws {
         let monitor = RecordingMonitor()
         let transport = MockTransport { _ in .text("x") }
         let session = Session(transport: transport, eventMonitors: [monitor])
@@ -100,7 +100,7 @@ struct EventOrderTests {
         #expect(monitor.events.all.filter { $0 == "didResume" }.count == 1)
     }
 
-    @Test func aCompositePassesOnInOrder() async throws {
+    @Test func compositeMonitorPassesEventsOnInOrder() async throws {
         let first = RecordingMonitor()
         let composite = CompositeEventMonitor(monitors: [first])
         let session = Session(transport: MockTransport { _ in .text("x") }, eventMonitors: [composite])
@@ -111,7 +111,7 @@ struct EventOrderTests {
         #expect(first.events.all.last == "didFinish")
     }
 
-    @Test func aRecorderInACompositeHasTheExchangeAtOnce() async throws {
+    @Test func recorderInCompositeHasExchangeImmediately() async throws {
         for _ in 0..<100 {
             let recorder = HARRecorder()
             let composite = CompositeEventMonitor(monitors: [CompositeEventMonitor(monitors: [recorder])])

@@ -60,7 +60,7 @@ struct EventTableTests {
         return monitor.names.withLock { $0 }
     }
 
-    @Test func dataRequestsKeepToIt() async throws {
+    @Test func dataRequestEventsFollowTheTable() async throws {
         let server = try TestServer()
         server.script("/flaky", .status(503), .text("[1]"))
         let names = try await events(on: server) { session in
@@ -72,7 +72,7 @@ struct EventTableTests {
         try expectInOrder(names)
     }
 
-    @Test func redirectsKeepToIt() async throws {
+    @Test func redirectEventsFollowTheTable() async throws {
         let server = try TestServer()
         let names = try await events(on: server) { session in
             _ = try await session.request(server.url("/redirect/2")).data()
@@ -81,7 +81,7 @@ struct EventTableTests {
         try expectInOrder(names)
     }
 
-    @Test func uploadsKeepToIt() async throws {
+    @Test func uploadEventsFollowTheTable() async throws {
         let server = try TestServer()
         let names = try await events(on: server) { session in
             _ = try await session.upload(Data("hello".utf8), to: server.url("/post")).data()
@@ -91,7 +91,7 @@ struct EventTableTests {
         try expectInOrder(names)
     }
 
-    @Test func streamedUploadsKeepToIt() async throws {
+    @Test func streamedUploadEventsFollowTheTable() async throws {
         let server = try TestServer()
         let names = try await events(on: server) { session in
             _ = try await session.upload(InputStream(data: Data("hello".utf8)), to: server.url("/post")).data()
@@ -100,7 +100,7 @@ struct EventTableTests {
         try expectInOrder(names)
     }
 
-    @Test func responsesThatAreStoredKeepToIt() async throws {
+    @Test func storedResponseEventsFollowTheTable() async throws {
         let server = try TestServer()
         let configuration = SessionConfiguration { $0.cache = ResponseCache() }
         let names = try await events(on: server, configuration) { session in
@@ -110,7 +110,7 @@ struct EventTableTests {
         try expectInOrder(names)
     }
 
-    @Test func downloadsKeepToIt() async throws {
+    @Test func downloadEventsFollowTheTable() async throws {
         let server = try TestServer()
         let directory = try ScratchDirectory()
         let file = directory.file("file")
@@ -121,7 +121,7 @@ struct EventTableTests {
         try expectInOrder(names)
     }
 
-    @Test func streamsKeepToIt() async throws {
+    @Test func streamEventsFollowTheTable() async throws {
         let server = try TestServer()
         let names = try await events(on: server) { session in
             let done = Gate()

@@ -44,7 +44,7 @@ struct HARRecorderTests {
     }
 
     /// A request that is given up after a challenge has an exchange that no event ends.
-    @Test func anOpenExchangeEndsWithItsRequest() async throws {
+    @Test func openExchangeEndsWithItsRequest() async throws {
         let recorder = HARRecorder()
         let request = Session(transport: MockTransport()).request("https://example.org/")
         recorder.request(request, didCreateURLRequest: try URLRequest(url: "https://example.org/", method: .get))
@@ -57,7 +57,7 @@ struct HARRecorderTests {
     }
 
     /// `resume()` may report the next attempt's exchange before that attempt's `URLRequest`.
-    @Test func anAttemptIsNotRecordedWithTheRequestOfTheLast() async throws {
+    @Test func retryIsNotRecordedWithPreviousURLRequest() async throws {
         let recorder = HARRecorder()
         let request = Session(transport: MockTransport()).request("https://example.org/")
         let (first, second) = (TaskIdentifier(rawValue: 1), TaskIdentifier(rawValue: 2))
@@ -76,12 +76,12 @@ struct HARRecorderTests {
     }
 
     /// An exchange that waits for `resume()` is not an entry, and leaves nothing when its request is cancelled.
-    @Test func whatIsGivenUpLeavesNothing() async throws {
+    @Test func cancelledRequestLeavesNoHAREntry() async throws {
         let recorder = HARRecorder()
         let session = Session(transport: MockTransport { _ in .text("x") }, eventMonitors: [recorder])
         let request = session.request("https://example.org/").suspend()
         let task = Task { try await request.data() }
-        while request.task == nil { await Task.yield() }
+        try await eventually { request.task != nil }
         request.cancel()
         _ = await task.result
         await session.drain()
@@ -94,7 +94,7 @@ struct HARRecorderTests {
     @Test(arguments: [
         (false, "<redacted>"), (true, "--b\r\nContent-Disposition: form-data; name=\"pin\"\r\n\r\n1234\r\n--b--"),
     ])
-    func formsInPartsAreShownWithCredentialsAlone(includesCredentials: Bool, shown: String) async throws {
+    func multipartFormIsRecordedOnlyWithCredentials(includesCredentials: Bool, shown: String) async throws {
         let recorder = HARRecorder(includingCredentials: includesCredentials)
         let session = Session(transport: MockTransport { _ in .text("hello") }, eventMonitors: [recorder])
         var request = try URLRequest(url: "https://example.org/", method: .post)
@@ -178,7 +178,7 @@ struct HARRecorderTests {
         #expect(archive.contains("\"\(body.base64EncodedString())\""))
     }
 
-    @Test func theFileIsForItsOwnerAlone() async throws {
+    @Test func onlyOwnerCanReadTheHARFile() async throws {
         let recorder = HARRecorder()
         let session = Session(transport: MockTransport { _ in .text("hello") }, eventMonitors: [recorder])
         let fields: HTTPHeaders = [
@@ -199,7 +199,7 @@ struct HARRecorderTests {
     }
 
     /// While another request runs, events may still wait for their turn in the recorder; `archive()` waits for them.
-    @Test func whatHasEndedIsInTheArchiveWhileOthersRun() async throws {
+    @Test func archiveHasEndedExchangesWhileOthersRun() async throws {
         let recorder = HARRecorder()
         let gate = Gate()
         let transport = MockTransport { request in

@@ -43,7 +43,7 @@ struct ObservationTests {
         }
     }
 
-    @Test func logsLeaveOutWhatMattersLess() async {
+    @Test func logOmitsEntriesBelowMinimumLevel() async {
         let lines = Recorded<Line>()
         let monitor = LogEventMonitor(minimumLevel: .error) { lines.note(Line(level: $0, message: $1, fields: $2)) }
         let session = Session(
@@ -54,7 +54,7 @@ struct ObservationTests {
         #expect(lines.all.isEmpty)
     }
 
-    @Test func whatIsRetriedMattersLess() async throws {
+    @Test func retriedExchangesAreLoggedAtDebugLevel() async throws {
         let (lines, counted) = (Recorded<Line>(), Recorded<Int>())
         let monitor = LogEventMonitor { lines.note(Line(level: $0, message: $1, fields: $2)) }
         let transport = MockTransport { _ in
@@ -96,6 +96,38 @@ struct ObservationTests {
         #expect(monitor.requestsInProgress == 0)
     }
 
+    @Test("an exchange that was hedged is marked in the log and in an archive", arguments: [true, false])
+    func hedged(secondWins: Bool) async throws {
+        let lines = Recorded<Line>()
+        let monitor = LogEventMonitor { lines.note(Line(level: $0, message: $1, fields: $2)) }
+        let recorder = HARRecorder()
+        let (never, second) = (Gate(), Gate())
+        let transport = MockTransport { request in
+            if request.index == 1 { second.open() }
+            if request.index == (secondWins ? 0 : 1) { try await never.wait() }
+            if request.index == 0 { try await second.wait() }
+            return .text("fine")
+        }
+        var configuration = SessionConfiguration()
+        configuration.resilience.hedging = .after(.zero)
+        configuration.resilience.hedging?.maximumShare = 1
+        let session = Session(
+            configuration: configuration, transport: transport, eventMonitors: [monitor, recorder])
+        _ = try await session.request("https://example.org/").data()
+        _ = try await session.request("https://example.org/").resilience(without: .hedging).data()
+        await session.drain()
+        await monitor.queue.settled()
+        let ends = lines.all.filter { $0.message == "exchange ended" }
+        #expect(ends.map(\.fields["hedge"]) == [secondWins ? "won" : "lost", nil])
+        let json = try JSONSerialization.jsonObject(with: try await recorder.archive()) as? [String: Any]
+        let entries = try #require((json?["log"] as? [String: Any])?["entries"] as? [[String: Any]])
+        try #require(entries.count == 2)
+        let comment = try #require(entries[0]["comment"] as? String)
+        #expect(comment.hasPrefix("hedged: a second copy was sent after "))
+        #expect(comment.hasSuffix(", and its response was used") == secondWins)
+        #expect(entries[1]["comment"] == nil)
+    }
+
     @Test(arguments: [(404, LogEventMonitor.Level.info), (503, .warning)])
     func serverErrorsAreWarnings(status: Int, level: LogEventMonitor.Level) async throws {
         let lines = Recorded<Line>()
@@ -110,7 +142,7 @@ struct ObservationTests {
         #expect(lines.all.map(\.fields["code"]) == [nil, "unacceptableStatus"])
     }
 
-    @Test func hopsBeforeTheLastMatterLess() async throws {
+    @Test func redirectsAreLoggedBelowInfo() async throws {
         let lines = Recorded<Line>()
         let monitor = LogEventMonitor { lines.note(Line(level: $0, message: $1, fields: $2)) }
         let transport = MockTransport {
@@ -123,7 +155,7 @@ struct ObservationTests {
         #expect(lines.all.filter { $0.level >= .info }.count == 1)
     }
 
-    @Test func notificationsTellWhatRequestsDo() async throws {
+    @Test func notificationsReportRequestStates() async throws {
         let seen = Recorded<(Notification.Name, ObjectIdentifier?)>()
         let names = [
             Request.didResumeNotification, Request.didSuspendNotification, Request.didCancelNotification,

@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewLocks
 import CurlewTesting
 import Foundation
 import Testing
@@ -67,51 +68,58 @@ struct TemporaryFileTests {
         let file = try made(in: scratch, "0123456789")
         let path = file.url.plainPath
         file.keep()
-        let again = try #require(TemporaryFile.reopen(path, keeping: 4))
+        #expect(file.url.text == "0123456789")
+        #expect(try mode(file.url) == 0o600)
+        let again = try TemporaryFile.reopen(path, keeping: 4)
         #expect(again.url.text == "0123")
         try write("abc", to: again, at: 4)
         try again.move(to: scratch.file("a"), options: [])
         #expect(scratch.file("a").text == "0123abc")
+        let mask = try #require(FilePermissions.currentMask())
+        #expect(try mode(scratch.file("a")) == 0o666 & ~mask)
         #expect(scratch.names == ["a"])
     }
 
     @Test("a missing, short, linked, shared, foreign or locked file is not reopened")
     func reopenRefuses() throws {
+        let (gone, taken) = (PartIsGone(isTaken: false), PartIsGone(isTaken: true))
         let scratch = try ScratchDirectory()
-        #expect(TemporaryFile.reopen(TemporaryName.make(in: scratch.path), keeping: 0) == nil)
+        #expect(throws: gone) { try TemporaryFile.reopen(TemporaryName.make(in: scratch.path), keeping: 0) }
 
         let short = try made(in: scratch, "012")
         short.keep()
-        #expect(TemporaryFile.reopen(short.url.plainPath, keeping: 4) == nil)
+        #expect(throws: gone) { try TemporaryFile.reopen(short.url.plainPath, keeping: 4) }
         #expect(short.url.text == "012", "a refused file is left as it was")
 
         let link = URL(filePath: TemporaryName.make(in: scratch.path))
         try FileManager.default.createSymbolicLink(at: link, withDestinationURL: short.url)
-        #expect(TemporaryFile.reopen(link.plainPath, keeping: 1) == nil)
+        #expect(throws: gone) { try TemporaryFile.reopen(link.plainPath, keeping: 1) }
 
         try FileManager.default.linkItem(at: short.url, to: scratch.file("hard"))
-        #expect(TemporaryFile.reopen(short.url.plainPath, keeping: 1) == nil)
+        #expect(throws: gone) { try TemporaryFile.reopen(short.url.plainPath, keeping: 1) }
         try FileManager.default.removeItem(at: scratch.file("hard"))
 
         for mode in [0o666, 0o622, 0o660, 0o4600] as [mode_t] {
             chmod(short.url.plainPath, mode)
-            #expect(TemporaryFile.reopen(short.url.plainPath, keeping: 1) == nil)
+            #expect(throws: gone) { try TemporaryFile.reopen(short.url.plainPath, keeping: 1) }
         }
         chmod(short.url.plainPath, 0o600)
-        #expect(TemporaryFile.reopen(scratch.path, keeping: 0) == nil, "a directory")
+        #expect(throws: gone, "a directory") { try TemporaryFile.reopen(scratch.path, keeping: 0) }
         let pipe = TemporaryName.make(in: scratch.path)
         mkfifo(pipe, 0o600)
-        #expect(TemporaryFile.reopen(pipe, keeping: 0) == nil)
+        #expect(throws: gone) { try TemporaryFile.reopen(pipe, keeping: 0) }
         let other = scratch.file("key")
         try Data("secret".utf8).write(to: other)
         chmod(other.plainPath, 0o600)
-        #expect(TemporaryFile.reopen(other.plainPath, keeping: 0) == nil, "a name that Curlew does not give")
+        #expect(throws: gone, "a name that Curlew does not give") {
+            try TemporaryFile.reopen(other.plainPath, keeping: 0)
+        }
         #expect(other.text == "secret")
 
-        let busy = try #require(TemporaryFile.reopen(short.url.plainPath, keeping: 3))
-        #expect(TemporaryFile.reopen(short.url.plainPath, keeping: 3) == nil, "one writer at a time")
+        let busy = try TemporaryFile.reopen(short.url.plainPath, keeping: 3)
+        #expect(throws: taken, "one writer at a time") { try TemporaryFile.reopen(short.url.plainPath, keeping: 3) }
         busy.keep()
-        #expect(TemporaryFile.reopen(short.url.plainPath, keeping: 3) != nil)
+        _ = try TemporaryFile.reopen(short.url.plainPath, keeping: 3)
     }
 
     /// A download may open a partial file before another one finishes it, and lock it afterwards. Without this check,
@@ -280,7 +288,7 @@ struct TemporaryFileTests {
             url: url, validator: .entityTag("\"1\""), bytesWritten: 10, expectedTotal: 20, file: file.url.plainPath)
         let target = scratch.file("x/y/a")
         let opening = DownloadOpening(
-            step: .rest(of: part, at: 10),
+            role: .rest(of: part, at: 10),
             response: LazyResponse(url: url, head: ResponseHead(status: 206)),
             destination: { _, _ in (target, [.createIntermediateDirectories]) },
             checksums: [try #require(Checksum(.sha256, hex: String(repeating: "0", count: 64)))],
@@ -288,7 +296,55 @@ struct TemporaryFileTests {
         let error = #expect(throws: CurlewError.self) { _ = try opening.open() }
         #expect(error?.code == .cancelled)
         #expect(!scratch.names.contains("x"))
-        #expect(TemporaryFile.reopen(file.url.plainPath, keeping: 10) != nil)
+        _ = try TemporaryFile.reopen(file.url.plainPath, keeping: 10)
+    }
+
+    @Test("a partial file that another download was writing stays, even if that download has kept it meanwhile")
+    func takenPart() async throws {
+        let scratch = try ScratchDirectory()
+        let other = try made(in: scratch, "0123456789")
+        let url = try #require(URL(string: "http://example.org/"))
+        let part = ResumeData(
+            url: url, validator: .entityTag("\"1\""), bytesWritten: 10, expectedTotal: 20, file: other.url.plainPath)
+        let request = Session().download(resumingWith: part.encoded)
+        let file = ResponseFile(onStartOver: { isTaken in
+            // The other download lets go of the part after this one has found it in use.
+            other.keep()
+            request.startOver(partIsTaken: isTaken)
+        })
+        let opening = DownloadOpening(
+            role: .rest(of: part, at: 10),
+            response: LazyResponse(url: url, head: ResponseHead(status: 206)),
+            destination: nil,
+            checksums: [],
+            isCancelled: { false })
+        file.open(by: opening, resuming: nil) { _ in Issue.record("the part was opened") }
+        await file.lane.barrier()
+        guard case .startsOver = file.phase else {
+            Issue.record("the download did not start over")
+            return
+        }
+        #expect(other.url.text == "0123456789")
+        #expect(request.downloadRecord.withLock { $0.part.resumable == nil })
+    }
+
+    @Test("a partial file in use is removed when its download starts over, unless the session has a journal")
+    func ownPartInUse() throws {
+        let scratch = try ScratchDirectory()
+        let url = try #require(URL(string: "http://example.org/"))
+        let journaling = Session(
+            configuration: SessionConfiguration { $0.downloadJournal = DownloadJournal(directory: scratch.file("j")) })
+        for (session, isLeft) in [(Session(), false), (journaling, true)] {
+            let file = try made(in: scratch, "0123456789")
+            file.keep()
+            let part = ResumeData(
+                url: url, validator: .entityTag("\"1\""), bytesWritten: 10, expectedTotal: 20,
+                file: file.url.plainPath)
+            let request = session.download(url)
+            request.downloadRecord.withLock { $0.part = .kept(part) }
+            request.startOver(partIsTaken: true)
+            #expect((file.url.text != nil) == isLeft)
+        }
     }
 
     @Test("created directories are removed if they are empty, others are kept")

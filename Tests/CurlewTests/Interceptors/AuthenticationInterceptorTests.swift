@@ -4,15 +4,10 @@ import Testing
 @testable import Curlew
 @testable import CurlewTesting
 
-private struct Token: AuthenticationCredential, Sendable, Equatable {
-    var text: String
-    var requiresRefresh = false
-}
-
 private struct RefreshRefused: Error, Equatable {}
 
 /// Counts refreshes, and holds them at a gate if it has one.
-private final class TokenAuthenticator: Authenticator {
+private final class TokenAuthenticator: BearerAuthenticator {
     let refreshes = Watched(0)
     let gate: Gate?
     let fails: Bool
@@ -29,33 +24,17 @@ private final class TokenAuthenticator: Authenticator {
         self.yieldsExpired = yieldsExpired
     }
 
-    func apply(_ credential: Token, to urlRequest: inout URLRequest) {
-        urlRequest.headers.add(.authorization(bearerToken: credential.text))
-    }
-
-    func refresh(_ credential: Token, for session: Session) async throws -> Token {
+    func refresh(_ credential: BearerToken, for session: Session) async throws -> BearerToken {
         let count = refreshes.change { count in
             count += 1
             return count
         }
         try await gate?.wait()
         if fails { throw RefreshRefused() }
-        return Token(text: "new\(count)", requiresRefresh: yieldsExpired)
+        return BearerToken(text: "new\(count)", requiresRefresh: yieldsExpired)
     }
 
-    func didRequest(
-        _ urlRequest: URLRequest,
-        with response: HTTPURLResponse,
-        failDueToAuthenticationError error: any Error
-    ) -> Bool {
-        response.statusCode == 401
-    }
-
-    func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool {
-        urlRequest.headers["Authorization"] == "Bearer \(credential.text)"
-    }
-
-    func isFinal(_ error: any Error, refreshing credential: Token) -> Bool {
+    func isFinal(_ error: any Error, refreshing credential: BearerToken) -> Bool {
         judged.change { $0.append("\(error)") }
         return failsFinally
     }
@@ -99,9 +78,10 @@ struct AuthenticationInterceptorTests {
     }
 
     @Test func appliesTheCredential() async throws {
-        let interceptor = AuthenticationInterceptor(authenticator: TokenAuthenticator(), credential: Token(text: "old"))
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(), credential: BearerToken(text: "old"))
         #expect(try await adapted(by: interceptor) == "Bearer old")
-        interceptor.credential = Token(text: "other")
+        interceptor.credential = BearerToken(text: "other")
         #expect(try await adapted(by: interceptor) == "Bearer other")
     }
 
@@ -112,13 +92,15 @@ struct AuthenticationInterceptorTests {
     }
 
     @Test func doesNotRetryOtherFailures() async throws {
-        let interceptor = AuthenticationInterceptor(authenticator: TokenAuthenticator(), credential: Token(text: "old"))
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(), credential: BearerToken(text: "old"))
         #expect(try await result(of: interceptor, status: 500) == "do not retry")
         #expect(interceptor.authenticator.refreshes.value == 0)
     }
 
-    @Test func retriesAtOnceWhatWentOutWithAnOlderCredential() async throws {
-        let interceptor = AuthenticationInterceptor(authenticator: TokenAuthenticator(), credential: Token(text: "now"))
+    @Test func requestSentWithOldCredentialIsRetriedAtOnce() async throws {
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(), credential: BearerToken(text: "now"))
         #expect(try await result(of: interceptor, sentWith: "old") == "retry")
         #expect(try await result(of: interceptor, sentWith: nil) == "retry")
         #expect(interceptor.authenticator.refreshes.value == 0)
@@ -128,7 +110,7 @@ struct AuthenticationInterceptorTests {
         let gate = Gate()
         let interceptor = AuthenticationInterceptor(
             authenticator: TokenAuthenticator(gate: gate),
-            credential: Token(text: "old")
+            credential: BearerToken(text: "old")
         )
         let results = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<50 { group.addTask { try await result(of: interceptor) } }
@@ -138,14 +120,14 @@ struct AuthenticationInterceptorTests {
         }
         #expect(results == Array(repeating: "retry", count: 50))
         #expect(interceptor.authenticator.refreshes.value == 1)
-        #expect(interceptor.credential == Token(text: "new1"))
+        #expect(interceptor.credential == BearerToken(text: "new1"))
     }
 
     @Test func fiftyRequestsWaitForOneProactiveRefresh() async throws {
         let gate = Gate()
         let interceptor = AuthenticationInterceptor(
             authenticator: TokenAuthenticator(gate: gate),
-            credential: Token(text: "old", requiresRefresh: true)
+            credential: BearerToken(text: "old", requiresRefresh: true)
         )
         let tokens = try await withThrowingTaskGroup(of: String?.self) { group in
             for _ in 0..<50 { group.addTask { try await adapted(by: interceptor) } }
@@ -157,11 +139,11 @@ struct AuthenticationInterceptorTests {
         #expect(interceptor.authenticator.refreshes.value == 1)
     }
 
-    @Test func aFailedRefreshFailsThemAll() async throws {
+    @Test func failedRefreshFailsAllWaitingRequests() async throws {
         let gate = Gate()
         let interceptor = AuthenticationInterceptor(
             authenticator: TokenAuthenticator(gate: gate, fails: true),
-            credential: Token(text: "old")
+            credential: BearerToken(text: "old")
         )
         let results = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<50 { group.addTask { try await result(of: interceptor) } }
@@ -180,10 +162,10 @@ struct AuthenticationInterceptorTests {
         #expect(interceptor.authenticator.refreshes.value == 2)
     }
 
-    @Test func aFailedProactiveRefreshFailsTheAdapters() async throws {
+    @Test func failedProactiveRefreshFailsTheAdapters() async throws {
         let interceptor = AuthenticationInterceptor(
             authenticator: TokenAuthenticator(fails: true),
-            credential: Token(text: "old", requiresRefresh: true)
+            credential: BearerToken(text: "old", requiresRefresh: true)
         )
         await #expect(throws: RefreshRefused.self) { try await adapted(by: interceptor) }
     }
@@ -192,7 +174,7 @@ struct AuthenticationInterceptorTests {
         "after a final refresh failure, no refresh begins until the credential is set again",
         arguments: [false, true])
     func finalFailures(requiresRefresh: Bool) async throws {
-        let old = Token(text: "old", requiresRefresh: requiresRefresh)
+        let old = BearerToken(text: "old", requiresRefresh: requiresRefresh)
         let interceptor = AuthenticationInterceptor(
             authenticator: TokenAuthenticator(failsFinally: true), credential: old)
         for refreshes in 1...2 {
@@ -207,7 +189,7 @@ struct AuthenticationInterceptorTests {
             }
             #expect(interceptor.authenticator.refreshes.value == refreshes)
             #expect(interceptor.authenticator.judged.value == Array(repeating: "RefreshRefused()", count: refreshes))
-            interceptor.credential = Token(text: "other")
+            interceptor.credential = BearerToken(text: "other")
             #expect(try await adapted(by: interceptor) == "Bearer other")
             // The user may set the same credential again.
             interceptor.credential = old
@@ -218,7 +200,7 @@ struct AuthenticationInterceptorTests {
     func excessiveRefreshesAreNotFinal(requiresRefresh: Bool) async throws {
         let authenticator = TokenAuthenticator(failsFinally: true)
         let interceptor = AuthenticationInterceptor(
-            authenticator: authenticator, credential: Token(text: "old", requiresRefresh: requiresRefresh),
+            authenticator: authenticator, credential: BearerToken(text: "old", requiresRefresh: requiresRefresh),
             refreshWindow: .init(interval: 300, maximumAttempts: 0))
         for _ in 0..<2 {
             if requiresRefresh {
@@ -235,10 +217,10 @@ struct AuthenticationInterceptorTests {
         let gate = Gate()
         let authenticator = TokenAuthenticator(gate: gate, failsFinally: true)
         let interceptor = AuthenticationInterceptor(
-            authenticator: authenticator, credential: Token(text: "old", requiresRefresh: true))
+            authenticator: authenticator, credential: BearerToken(text: "old", requiresRefresh: true))
         let adapter = Task { try await adapted(by: interceptor) }
         _ = await authenticator.refreshes.wait { $0 == 1 }
-        interceptor.credential = Token(text: "other")
+        interceptor.credential = BearerToken(text: "other")
         gate.open()
         #expect(try await adapter.value == "Bearer other")
         // The failure of another credential's refresh is not passed to `isFinal`.
@@ -246,7 +228,7 @@ struct AuthenticationInterceptorTests {
         #expect(try await result(of: interceptor, sentWith: "other") == "RefreshRefused()")
         #expect(authenticator.refreshes.value == 2)
         // A final failure for the current credential prevents further refreshes.
-        interceptor.credential = Token(text: "last", requiresRefresh: true)
+        interceptor.credential = BearerToken(text: "last", requiresRefresh: true)
         for _ in 0..<2 { await #expect(throws: RefreshRefused()) { try await adapted(by: interceptor) } }
         #expect(authenticator.refreshes.value == 3 && authenticator.judged.value.count == 2)
     }
@@ -255,17 +237,17 @@ struct AuthenticationInterceptorTests {
         let gate = Gate()
         let interceptor = AuthenticationInterceptor(
             authenticator: TokenAuthenticator(gate: gate),
-            credential: Token(text: "old")
+            credential: BearerToken(text: "old")
         )
         let first = Task { try await result(of: interceptor) }
         _ = await interceptor.authenticator.refreshes.wait { $0 == 1 }
         let second = Task { try await result(of: interceptor) }
         first.cancel()
         #expect(try await first.value == "do not retry")
-        #expect(interceptor.credential == Token(text: "old"))
+        #expect(interceptor.credential == BearerToken(text: "old"))
         gate.open()
         #expect(try await second.value == "retry")
-        #expect(interceptor.credential == Token(text: "new1"))
+        #expect(interceptor.credential == BearerToken(text: "new1"))
         #expect(interceptor.authenticator.refreshes.value == 1)
     }
 
@@ -273,7 +255,7 @@ struct AuthenticationInterceptorTests {
         let gate = Gate()
         let interceptor = AuthenticationInterceptor(
             authenticator: TokenAuthenticator(gate: gate),
-            credential: Token(text: "old", requiresRefresh: true)
+            credential: BearerToken(text: "old", requiresRefresh: true)
         )
         let task = Task { try await adapted(by: interceptor) }
         _ = await interceptor.authenticator.refreshes.wait { $0 == 1 }
@@ -283,11 +265,11 @@ struct AuthenticationInterceptorTests {
         #expect(try await adapted(by: interceptor) == "Bearer new1")
     }
 
-    @Test func adaptersDoNotWaitForARefreshThatARetryBegan() async throws {
+    @Test func adaptersDoNotWaitForRefreshBegunByRetry() async throws {
         let gate = Gate()
         let interceptor = AuthenticationInterceptor(
             authenticator: TokenAuthenticator(gate: gate),
-            credential: Token(text: "old")
+            credential: BearerToken(text: "old")
         )
         let retry = Task { try await result(of: interceptor) }
         _ = await interceptor.authenticator.refreshes.wait { $0 == 1 }
@@ -296,52 +278,39 @@ struct AuthenticationInterceptorTests {
         #expect(try await retry.value == "retry")
     }
 
-    @Test func aCredentialFromOutsideOvertakesARefresh() async throws {
+    @Test(arguments: [false, true])
+    func assignedCredentialOverridesRefresh(fails: Bool) async throws {
         let gate = Gate()
         let interceptor = AuthenticationInterceptor(
-            authenticator: TokenAuthenticator(gate: gate),
-            credential: Token(text: "old")
+            authenticator: TokenAuthenticator(gate: gate, fails: fails),
+            credential: BearerToken(text: "old")
         )
         let retry = Task { try await result(of: interceptor) }
         _ = await interceptor.authenticator.refreshes.wait { $0 == 1 }
-        interceptor.credential = Token(text: "logged in again")
+        interceptor.credential = BearerToken(text: "logged in again")
         gate.open()
         #expect(try await retry.value == "retry")
-        #expect(interceptor.credential == Token(text: "logged in again"))
+        #expect(interceptor.credential == BearerToken(text: "logged in again"))
     }
 
-    @Test func aCredentialFromOutsideSavesThoseWhoWaitForARefreshThatFails() async throws {
+    @Test func adaptersUseAssignedCredentialIfRefreshFails() async throws {
         let gate = Gate()
         let interceptor = AuthenticationInterceptor(
             authenticator: TokenAuthenticator(gate: gate, fails: true),
-            credential: Token(text: "old", requiresRefresh: true)
+            credential: BearerToken(text: "old", requiresRefresh: true)
         )
         let adapter = Task { try await adapted(by: interceptor) }
         _ = await interceptor.authenticator.refreshes.wait { $0 == 1 }
-        interceptor.credential = Token(text: "logged in again")
+        interceptor.credential = BearerToken(text: "logged in again")
         gate.open()
         #expect(try await adapter.value == "Bearer logged in again")
-    }
-
-    @Test func aCredentialFromOutsideRetriesThoseWhoWaitForARefreshThatFails() async throws {
-        let gate = Gate()
-        let interceptor = AuthenticationInterceptor(
-            authenticator: TokenAuthenticator(gate: gate, fails: true),
-            credential: Token(text: "old")
-        )
-        let retry = Task { try await result(of: interceptor) }
-        _ = await interceptor.authenticator.refreshes.wait { $0 == 1 }
-        interceptor.credential = Token(text: "logged in again")
-        gate.open()
-        #expect(try await retry.value == "retry")
-        #expect(interceptor.credential == Token(text: "logged in again"))
     }
 
     @Test(arguments: [0, 1, 3])
     func tooManyRefreshesFail(allowed: Int) async throws {
         let interceptor = AuthenticationInterceptor(
             authenticator: TokenAuthenticator(),
-            credential: Token(text: "old"),
+            credential: BearerToken(text: "old"),
             refreshWindow: .init(interval: 300, maximumAttempts: allowed)
         )
         var token = "old"
@@ -353,10 +322,10 @@ struct AuthenticationInterceptorTests {
         #expect(interceptor.authenticator.refreshes.value == allowed)
     }
 
-    @Test func anExpiredTokenThatStaysExpiredEndsAsExcessive() async throws {
+    @Test func tokenThatStaysExpiredFailsWithExcessiveRefresh() async throws {
         let interceptor = AuthenticationInterceptor(
             authenticator: TokenAuthenticator(yieldsExpired: true),
-            credential: Token(text: "old", requiresRefresh: true)
+            credential: BearerToken(text: "old", requiresRefresh: true)
         )
         await #expect(throws: AuthenticationError.excessiveRefresh) { try await adapted(by: interceptor) }
         #expect(interceptor.authenticator.refreshes.value == 5)
@@ -365,7 +334,7 @@ struct AuthenticationInterceptorTests {
     @Test func withoutAWindowRefreshesAreNotCounted() async throws {
         let interceptor = AuthenticationInterceptor(
             authenticator: TokenAuthenticator(),
-            credential: Token(text: "old"),
+            credential: BearerToken(text: "old"),
             refreshWindow: nil
         )
         for _ in 0..<20 {
@@ -374,33 +343,23 @@ struct AuthenticationInterceptorTests {
         #expect(interceptor.authenticator.refreshes.value == 20)
     }
 
-    @Test func requestsOfTheRefreshItselfDoNotWaitForIt() async throws {
-        final class Nested: Authenticator {
-            let interceptor = Watched<AuthenticationInterceptor<Nested>?>(nil)
+    /// Adapts a request with the interceptor that it refreshes for.
+    private final class AdaptingAuthenticator: BearerAuthenticator {
+        let interceptor = Watched<AuthenticationInterceptor<AdaptingAuthenticator>?>(nil)
 
-            func apply(_ credential: Token, to urlRequest: inout URLRequest) {
-                urlRequest.headers.add(.authorization(bearerToken: credential.text))
-            }
-
-            func refresh(_ credential: Token, for session: Session) async throws -> Token {
-                let url = URL(string: "https://example.com/token")!
-                let state = RequestAdapterState(requestID: UUID(), session: session)
-                let own = try await interceptor.value?.adapt(URLRequest(url: url), using: state)
-                return Token(text: "by \(own?.headers["Authorization"] ?? "nobody")")
-            }
-
-            func didRequest(
-                _ urlRequest: URLRequest,
-                with response: HTTPURLResponse,
-                failDueToAuthenticationError error: any Error
-            ) -> Bool { true }
-
-            func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool { true }
+        func refresh(_ credential: BearerToken, for session: Session) async throws -> BearerToken {
+            let url = URL(string: "https://example.com/token")!
+            let state = RequestAdapterState(requestID: UUID(), session: session)
+            let own = try await interceptor.value?.adapt(URLRequest(url: url), using: state)
+            return BearerToken(text: "by \(own?.headers["Authorization"] ?? "nobody")")
         }
-        let authenticator = Nested()
+    }
+
+    @Test func requestsSentByRefreshDoNotWaitForIt() async throws {
+        let authenticator = AdaptingAuthenticator()
         let interceptor = AuthenticationInterceptor(
             authenticator: authenticator,
-            credential: Token(text: "old", requiresRefresh: true)
+            credential: BearerToken(text: "old", requiresRefresh: true)
         )
         authenticator.interceptor.change { $0 = interceptor }
         let state = RequestAdapterState(requestID: UUID(), session: session)
@@ -409,16 +368,16 @@ struct AuthenticationInterceptorTests {
         authenticator.interceptor.change { $0 = nil }
     }
 
-    @Test func aTaskThatARefreshStartedIsOutsideOnceItHasEnded() async throws {
+    @Test func taskStartedByRefreshMayRefreshAfterItEnded() async throws {
         final class Starting: Authenticator {
             let later = Watched<(@Sendable () async -> RetryResult)?>(nil)
             let started = Watched<Task<RetryResult, any Error>?>(nil)
             let refreshes = Watched(0)
             let gate = Gate()
 
-            func apply(_ credential: Token, to urlRequest: inout URLRequest) {}
+            func apply(_ credential: BearerToken, to urlRequest: inout URLRequest) {}
 
-            func refresh(_ credential: Token, for session: Session) async throws -> Token {
+            func refresh(_ credential: BearerToken, for session: Session) async throws -> BearerToken {
                 let isFirst = refreshes.change { count in
                     count += 1
                     return count == 1
@@ -431,7 +390,7 @@ struct AuthenticationInterceptorTests {
                         }
                     }
                 }
-                return Token(text: "new")
+                return BearerToken(text: "new")
             }
 
             func didRequest(
@@ -440,10 +399,10 @@ struct AuthenticationInterceptorTests {
                 failDueToAuthenticationError error: any Error
             ) -> Bool { true }
 
-            func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool { true }
+            func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: BearerToken) -> Bool { true }
         }
         let authenticator = Starting()
-        let interceptor = AuthenticationInterceptor(authenticator: authenticator, credential: Token(text: "old"))
+        let interceptor = AuthenticationInterceptor(authenticator: authenticator, credential: BearerToken(text: "old"))
         let (request, response) = (request("old"), try response())
         authenticator.later.change { [session, failure] later in
             later = { await interceptor.retry(request, response, for: session, dueTo: failure) }

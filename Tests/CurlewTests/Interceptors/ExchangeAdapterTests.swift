@@ -50,6 +50,27 @@ struct ExchangeAdapterTests {
         await session.invalidate()
     }
 
+    @Test func `the template of the URL describes the first request of each attempt, and no redirect`() async throws {
+        let transport = MockTransport { request in
+            switch (request.path, request.transfer.attempt) {
+            case ("/users/7", _): .redirect(to: "/people/7")
+            case ("/people/7", 0): .status(503)
+            default: .text("ada")
+            }
+        }
+        let numbering = Numbering()
+        let session = session(transport, numbering.adapter)
+        let request = session.request("https://example.com/users/7").urlTemplate("/users/{id}")
+            .retry(using: RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0))
+        #expect(try await request.string() == "ada")
+        #expect(request.urlTemplate == "/users/{id}")
+        _ = await session.request("https://example.com/users/8").response()
+        #expect(
+            numbering.seen.withLock { $0.map(\.urlTemplate) }
+                == ["/users/{id}", nil, "/users/{id}", nil, nil])
+        await session.invalidate()
+    }
+
     @Test func `a redirect that leads back to the first origin is there again`() async throws {
         let transport = MockTransport { request in
             switch request.url.absoluteString {

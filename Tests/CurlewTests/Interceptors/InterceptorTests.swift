@@ -56,13 +56,13 @@ struct InterceptorTests {
         #expect(try await marks(of: outer) == "first second second")
     }
 
-    @Test func theFirstAdapterThatFailsIsTheLast() async throws {
+    @Test func firstFailingAdapterStopsAdaptation() async throws {
         let interceptor = Interceptor(
             adapters: [Marker(name: "first"), Marker(name: "second", fails: true), Marker(name: "third", fails: true)])
         await #expect(throws: Refusal(name: "second")) { try await marks(of: interceptor) }
     }
 
-    @Test func theFirstAnswerOtherThanDoNotRetryCounts() async {
+    @Test func firstRetrierThatDecidesIsUsed() async {
         let asked = Lock<[String]>([])
         let interceptor = Interceptor(retriers: [
             Answerer(answer: .doNotRetry, asked: asked, name: "first"),

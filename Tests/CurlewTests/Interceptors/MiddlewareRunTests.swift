@@ -18,7 +18,7 @@ struct MiddlewareRunTests {
     ) async throws(CurlewError) -> TransferOutcome {
         let request = session.request(sent.url)
         let run = MiddlewareRun(sent, of: request, through: [middleware], over: base, to: sink, .unlimited)
-        return try await run.perform()
+        return try await run.outcome()
     }
 
     private final class Sink: TransferSink {
@@ -91,7 +91,7 @@ struct MiddlewareRunTests {
         let late = LateTransport()
         let hurrying = Wrap { request, next in
             let call = Task { try await next(request) }
-            while late.count.withLock({ $0 }) == 0 { await Task.yield() }
+            try await eventually { late.count.withLock { $0 } > 0 }
             call.cancel()
             await #expect(throws: CurlewError.self) { _ = try await call.value }
             return try await next(request)

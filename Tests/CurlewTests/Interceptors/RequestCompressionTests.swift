@@ -41,7 +41,7 @@ struct RequestCompressionTests {
     }
 
     @Test(arguments: [0, 1, 5, 100_000])
-    func deflates(size: Int) async throws {
+    func deflateCompressorCompressesTheBody(size: Int) async throws {
         let body = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 / 7) })
         let request = try await adapted(post(body, headers: ["Content-Length": "\(size)"]), by: .deflateCompressor)
         let compressed = try #require(request.httpBody)
@@ -51,7 +51,7 @@ struct RequestCompressionTests {
         #expect(try python("zlib.decompress(sys.stdin.buffer.read())", compressed) == body)
     }
 
-    @Test func gzips() async throws {
+    @Test func gzipCompressorCompressesTheBody() async throws {
         let body = Data(repeating: 7, count: 10_000)
         let request = try await adapted(post(body), by: .gzipCompressor)
         let compressed = try #require(request.httpBody)
@@ -61,7 +61,7 @@ struct RequestCompressionTests {
         #expect(try python("gzip.decompress(sys.stdin.buffer.read())", compressed) == body)
     }
 
-    @Test func obeysAboutAnEncodingThatIsThere() async throws {
+    @Test func duplicateContentEncodingIsHandledAsConfigured() async throws {
         let request = try post(Data("x".utf8), headers: ["Content-Encoding": "br"])
         await #expect(throws: DeflateRequestCompressor.DuplicateHeaderError.self) {
             try await adapted(request, by: .deflateCompressor)
@@ -71,7 +71,7 @@ struct RequestCompressionTests {
         #expect(replaced.headers["Content-Encoding"] == "deflate")
     }
 
-    @Test func compressesOnlyWhatItShould() async throws {
+    @Test func missingOrUnwantedBodyIsNotCompressed() async throws {
         let without = try post(nil)
         #expect(try await adapted(without, by: .deflateCompressor) == without)
         let small = try post(Data("x".utf8))

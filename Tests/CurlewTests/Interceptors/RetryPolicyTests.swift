@@ -32,7 +32,7 @@ struct RetryPolicyTests {
         return policy
     }
 
-    @Test func keepsAlamofiresDefaultsAndAddsTooManyRequestsAndJitter() {
+    @Test func defaultsAreAlamofiresPlusStatus429AndJitter() {
         let policy = RetryPolicy()
         #expect(policy.retryLimit == 2)
         #expect(policy.exponentialBackoffBase == 2)
@@ -98,7 +98,7 @@ struct RetryPolicyTests {
     }
 
     @Test(arguments: [HTTPMethod.post, .patch, .connect])
-    func neverResendsWhatMayTakeEffectTwice(method: HTTPMethod) {
+    func nonIdempotentRequestIsNotRetried(method: HTTPMethod) {
         #expect(!isRetryable(method, status: 503))
         #expect(!isRetryable(method, CurlewError(.receiveFailed, phase: .receive)))
         let allowing = RetryPolicy(retryableHTTPMethods: [method])
@@ -107,7 +107,7 @@ struct RetryPolicyTests {
     }
 
     @Test(arguments: CurlewError.Code.allKnown)
-    func retriesWhatMayPass(code: CurlewError.Code) {
+    func onlyTransientErrorCodesAreRetried(code: CurlewError.Code) {
         let error = CurlewError(code, phase: .receive)
         let isExpected = RetryPolicy.defaultRetryableErrorCodes.contains(code)
         #expect(isRetryable(.get, error) == isExpected)
@@ -127,7 +127,7 @@ struct RetryPolicyTests {
     /// The places in which a policy can be one of a request's retriers.
     enum Place: CaseIterable { case session, request, retrier, partOfAnother, everywhere, behindAnother }
 
-    @Test(arguments: Place.allCases) func everyRequestPaysOnce(place: Place) async throws {
+    @Test(arguments: Place.allCases) func everyRequestAddsToTheRetryBudgetOnce(place: Place) async throws {
         let instant = ContinuousClock.now
         let budget = RetryBudget(ratio: 0.5, minimumPerSecond: 0, capacity: 100) { instant }
         while budget.withdraw() {}

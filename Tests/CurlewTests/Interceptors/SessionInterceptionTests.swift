@@ -6,39 +6,18 @@ import Testing
 
 @testable import CurlewTesting
 
-private struct Token: AuthenticationCredential, Sendable {
-    var text: String
-    var requiresRefresh: Bool { false }
-}
-
 private struct RefreshRefused: Error {}
 
-private final class CountingAuthenticator: Authenticator {
+private final class CountingAuthenticator: BearerAuthenticator {
     let refreshes = Watched(0)
     let fails: Bool
 
     init(fails: Bool = false) { self.fails = fails }
 
-    func apply(_ credential: Token, to urlRequest: inout URLRequest) {
-        urlRequest.headers.add(.authorization(bearerToken: credential.text))
-    }
-
-    func refresh(_ credential: Token, for session: Session) async throws -> Token {
+    func refresh(_ credential: BearerToken, for session: Session) async throws -> BearerToken {
         refreshes.change { $0 += 1 }
         if fails { throw RefreshRefused() }
-        return Token(text: "new")
-    }
-
-    func didRequest(
-        _ urlRequest: URLRequest,
-        with response: HTTPURLResponse,
-        failDueToAuthenticationError error: any Error
-    ) -> Bool {
-        response.statusCode == 401
-    }
-
-    func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool {
-        urlRequest.headers["Authorization"] == "Bearer \(credential.text)"
+        return BearerToken(text: "new")
     }
 }
 
@@ -65,7 +44,7 @@ struct SessionInterceptionTests {
         let transport = guarded(50)
         let session = Session(
             transport: transport,
-            interceptor: AuthenticationInterceptor(authenticator: authenticator, credential: Token(text: "old"))
+            interceptor: AuthenticationInterceptor(authenticator: authenticator, credential: BearerToken(text: "old"))
         )
         let texts = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<50 { group.addTask { try await session.request("https://example.com/").string() } }
@@ -77,12 +56,12 @@ struct SessionInterceptionTests {
         await session.invalidate()
     }
 
-    @Test func aFailedRefreshFailsThemAll() async throws {
+    @Test func failedRefreshFailsAllUnauthorizedRequests() async throws {
         let authenticator = CountingAuthenticator(fails: true)
         let transport = guarded(50)
         let session = Session(
             transport: transport,
-            interceptor: AuthenticationInterceptor(authenticator: authenticator, credential: Token(text: "old"))
+            interceptor: AuthenticationInterceptor(authenticator: authenticator, credential: BearerToken(text: "old"))
         )
         let errors = await withTaskGroup(of: (any Error)?.self) { group in
             for _ in 0..<50 {
@@ -104,7 +83,7 @@ struct SessionInterceptionTests {
     }
 
     @Test(arguments: [(HTTPMethod.get, 3), (.post, 1)])
-    func policiesResendOnlyWhatMayBeSentTwice(method: HTTPMethod, sent: Int) async throws {
+    func policyRetriesOnlyIdempotentRequests(method: HTTPMethod, sent: Int) async throws {
         let transport = MockTransport { _ in .failing(CurlewError(.receiveFailed, phase: .receive)) }
         let session = Session(transport: transport)
         let policy = RetryPolicy(exponentialBackoffScale: 0.001)

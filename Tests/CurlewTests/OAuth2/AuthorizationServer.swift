@@ -156,13 +156,3 @@ final class StoppedClock: Sendable {
             })
     }
 }
-
-/// Returns the error of a call; `nil` if it succeeds.
-func failure<Value>(_ call: () async throws -> Value) async -> CurlewError? {
-    do {
-        _ = try await call()
-        return nil
-    } catch {
-        return error as? CurlewError
-    }
-}

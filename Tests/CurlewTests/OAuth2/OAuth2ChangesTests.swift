@@ -26,6 +26,33 @@ struct OAuth2ChangesTests {
         #expect(seen.withLock { $0 } == ["a begins", "a ends", "b begins", "b ends"])
     }
 
+    @Test("a call of onChange waits for all earlier calls, even if the call before it could not wait for its own")
+    func orderAfterACycle() async throws {
+        let (seen, mayLeave, refresh) = (Lock<[String]>([]), OneShot<Void>(), OneShot<Void>())
+        let changes = OAuth2Changes { new, _ in
+            seen.withLock { $0.append("\(new.accessToken) begins") }
+            if new.accessToken == "a" {
+                // As a request of the handler waits for a refresh.
+                _ = await UserCode.waiting(forRefreshOf: ObjectIdentifier(refresh)) {
+                    await mayLeave.waitThroughCancellation()
+                }
+            }
+            seen.withLock { $0.append("\(new.accessToken) ends") }
+        }
+        let first = Task.immediate { await changes.notify(OAuth2Token(accessToken: "a"), replacing: nil) }
+        // The token of that refresh: its call must not wait for the handler that waits for the refresh.
+        await UserCode.call(by: .refresh(of: ObjectIdentifier(refresh))) {
+            await changes.notify(OAuth2Token(accessToken: "b"), replacing: nil)
+        }
+        #expect(seen.withLock { $0 } == ["a begins", "b begins", "b ends"])
+        let third = Task.immediate { await changes.notify(OAuth2Token(accessToken: "c"), replacing: nil) }
+        #expect(seen.withLock { $0.count } == 3)
+        mayLeave.resolve(())
+        await first.value
+        await third.value
+        #expect(seen.withLock { $0.dropFirst(3) } == ["a ends", "c begins", "c ends"])
+    }
+
     @Test("onChange of a refresh names the replaced token, even if a login ends during the refresh")
     func changes() async throws {
         let authorization = try AuthorizationServer()
@@ -46,7 +73,7 @@ struct OAuth2ChangesTests {
         // The login's call still runs when this token arrives.
         authorization.state.withLock { $0.refreshToken = "SECRET-a" }
         async let refreshed = client.token(refreshing: OAuth2Token(accessToken: "a", refreshToken: "SECRET-a"))
-        while authorization.state.withLock({ $0.count }) < 2 { await Task.yield() }
+        try await eventually { authorization.state.withLock { $0.count } >= 2 }
         mayLeave.resolve(())
         _ = try await (login, refreshed)
         #expect(seen.withLock { $0 } == ["- > SECRET-access-1", "a > SECRET-access-2"])
@@ -73,7 +100,7 @@ struct OAuth2ChangesTests {
         await entered.waitThroughCancellation()
         authorization.state.withLock { $0.refreshToken = "SECRET-a" }
         async let page = own.request(api).string()
-        while authorization.state.withLock({ $0.count }) < 2 { await Task.yield() }
+        try await eventually { authorization.state.withLock { $0.count } >= 2 }
         mayGoOn.resolve(())
         _ = try await login
         #expect(try await page == "welcome")

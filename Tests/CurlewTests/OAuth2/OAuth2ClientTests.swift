@@ -210,10 +210,10 @@ struct OAuth2ClientTests {
         #expect(authorization.forms.count == 2)
     }
 
-    @Test("a user's token without a refresh token cannot be refreshed")
-    func noRefreshToken() async throws {
+    @Test("a user's token without a refresh token, or with an empty one, cannot be refreshed", arguments: [nil, ""])
+    func noRefreshToken(_ refreshToken: String?) async throws {
         let authorization = try AuthorizationServer()
-        let expired = OAuth2Token(accessToken: "SECRET-old", expires: .distantPast)
+        let expired = OAuth2Token(accessToken: "SECRET-old", refreshToken: refreshToken, expires: .distantPast)
         let error = await failure { try await authorization.client().token(refreshing: expired) }
         #expect(error?.code == .authenticationFailed)
         #expect(authorization.forms.isEmpty)
@@ -424,7 +424,7 @@ struct OAuth2ClientTests {
         ("[]", .decodingFailed), ("", .decodingFailed), ("access_token=a&token_type=bearer", .decodingFailed),
         (#"{"error":"bad_verification_code"}"#, .authenticationFailed),
     ])
-    func responsesThatAreNoTokens(_ body: String, _ code: CurlewError.Code) async throws {
+    func invalidTokenResponsesAreErrors(_ body: String, _ code: CurlewError.Code) async throws {
         let authorization = try AuthorizationServer()
         authorization.state.withLock { $0.scripted = [.text(body, type: "application/json")] }
         let error = await failure { try await authorization.client().token() }

@@ -42,7 +42,7 @@ struct OAuth2LoginTests {
         ("code=a&state=other", nil), ("code=a", nil), ("code=a&state=s&state=s", nil), ("state=s", nil),
         ("error=access_denied&error_description=No%20thanks&state=s", OAuth2Error.Code.accessDenied),
     ])
-    func redirectsThatGiveNoCode(_ query: String, _ code: OAuth2Error.Code?) async throws {
+    func redirectsWithoutCodeAreErrors(_ query: String, _ code: OAuth2Error.Code?) async throws {
         let authorization = try AuthorizationServer()
         let redirect = try #require(URL(string: "https://app.example/back?\(query)"))
         let error = await failure {
@@ -133,7 +133,7 @@ struct OAuth2LoginTests {
         let (authorization, waits) = (try AuthorizationServer(), OneShot<Void>())
         let time = OAuth2Settings.Time(pause: { duration in
             waits.resolve(())
-            return await Pause.wait(for: duration)
+            return await CancellableSleep.wait(for: duration)
         })
         let client = authorization.client(secret: nil, time: time)
         let login = try await client.authorizeDevice()

@@ -43,7 +43,7 @@ struct OAuth2RefreshesTests {
     func replacements(index: Int) {
         let (events, second, expected) = Self.cases[index]
         var refreshes = OAuth2Refreshes()
-        let own = OAuth2Refreshes.Exchange()
+        let own = OAuth2Refreshes.Flight()
         for (second, event) in events {
             let now = start + .seconds(second)
             switch event {
@@ -59,11 +59,11 @@ struct OAuth2RefreshesTests {
     @Test("a caller waits for a running token exchange, even if its response has arrived")
     func steps() {
         var refreshes = OAuth2Refreshes()
-        let (own, inner) = (OAuth2Refreshes.Exchange(), OAuth2Refreshes.Exchange())
+        let (own, inner) = (OAuth2Refreshes.Flight(), OAuth2Refreshes.Flight())
         func step() -> String {
             switch refreshes.begin(own, for: "r", at: start) {
             case .begun: "begun"
-            case .running(let exchange): exchange === own ? "running" : "another"
+            case .running(let flight): flight === own ? "running" : "another"
             case .replaced(let token): token.accessToken
             }
         }
@@ -72,7 +72,7 @@ struct OAuth2RefreshesTests {
         refreshes.end(own, for: "r", at: start)
         #expect(step() == "begun")
         refreshes.record(OAuth2Token(accessToken: "a", refreshToken: "s"), for: "r", at: start)
-        // An exchange that the running one waits for, and that has not begun in the record.
+        // A request that the running one waits for, and that has not begun in the record.
         refreshes.end(inner, for: "r", at: start)
         #expect(step() == "running")
         #expect(refreshes.replacement(for: "r", at: start + .seconds(100))?.accessToken == "a")
@@ -85,9 +85,9 @@ struct OAuth2RefreshesTests {
         var refreshes = OAuth2Refreshes()
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         #expect(composed == decomposed)
-        _ = refreshes.begin(OAuth2Refreshes.Exchange(), for: composed, at: start)
-        guard case .begun = refreshes.begin(OAuth2Refreshes.Exchange(), for: decomposed, at: start) else {
-            Issue.record("the two tokens share an exchange")
+        _ = refreshes.begin(OAuth2Refreshes.Flight(), for: composed, at: start)
+        guard case .begun = refreshes.begin(OAuth2Refreshes.Flight(), for: decomposed, at: start) else {
+            Issue.record("the two tokens share a flight")
             return
         }
         refreshes.record(OAuth2Token(accessToken: "a", refreshToken: decomposed), for: composed, at: start)

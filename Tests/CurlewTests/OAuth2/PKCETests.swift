@@ -5,7 +5,7 @@ import Testing
 @Suite("PKCE")
 struct PKCETests {
     /// RFC 7636, appendix B.
-    @Test func theChallengeOfTheStandard() throws {
+    @Test func challengeEqualsTheExampleInRFC7636() throws {
         let pkce = try PKCE(verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
         #expect(pkce.challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
         #expect(PKCE.method == "S256")
@@ -24,11 +24,11 @@ struct PKCETests {
         "", String(repeating: "a", count: 42), String(repeating: "a", count: 129),
         String(repeating: "a", count: 42) + "+", String(repeating: "a", count: 42) + "ä",
     ])
-    func whatIsNoVerifierIsRefused(_ text: String) {
+    func invalidVerifierIsRefused(_ text: String) {
         #expect { try PKCE(verifier: text) } throws: { CurlewError.Code.requestCreationFailed ~= $0 }
     }
 
-    @Test func descriptionsHoldTheVerifierBack() throws {
+    @Test func descriptionsOmitTheVerifier() throws {
         let pkce = try PKCE()
         var dumped = ""
         dump(pkce, to: &dumped)

@@ -18,7 +18,7 @@ struct CookieAndHSTSTests {
         #expect(jar.cookies.map(\.name) == ["sid"])
     }
 
-    @Test func aResponseThatItsReaderLeavesLeavesItsCookies() async throws {
+    @Test func cookiesOfAbandonedResponseAreStored() async throws {
         let transport = MockTransport { _ in
             MockResponse(
                 status: 200, headers: ["Set-Cookie": "sid=1"], body: [.bytes(Data("a".utf8)), .wait(Gate())])
@@ -32,7 +32,7 @@ struct CookieAndHSTSTests {
         #expect(jar.cookies.map(\.name) == ["sid"])
     }
 
-    @Test func thereAreNoCookiesUnlessAskedFor() async throws {
+    @Test func cookiesAreNotStoredByDefault() async throws {
         let transport = MockTransport {
             MockResponse(
                 status: 200,
@@ -45,7 +45,7 @@ struct CookieAndHSTSTests {
         #expect(try await session.request("https://example.org/").string() == "none")
     }
 
-    @Test func ownCookiesAreSentAsTheyAre() async throws {
+    @Test func explicitCookiesAreSentUnchanged() async throws {
         let transport = MockTransport { .text($0.headers["Cookie"] ?? "") }
         let jar = CookieJar()
         jar.set(Cookie(name: "a", value: "b", domain: "example.org", path: "/", created: Date()))
@@ -54,7 +54,7 @@ struct CookieAndHSTSTests {
         #expect(text == "mine=1")
     }
 
-    @Test func aHostThatAskedForItIsReachedByHTTPS() async throws {
+    @Test func hostWithHSTSPolicyIsReachedByHTTPS() async throws {
         let transport = MockTransport { _ in
             .status(204, headers: ["Strict-Transport-Security": "max-age=100; includeSubDomains"])
         }

@@ -24,7 +24,7 @@ struct DotSegmentTests {
         #expect(paths() == ["/secret", "/start", "/secret"])
     }
 
-    @Test func adaptersSeeIt() async throws {
+    @Test func adaptersSeeThePathWithoutDotSegments() async throws {
         let allowing = Adapter { request, _ in
             guard request.url?.path(percentEncoded: true).hasPrefix("/public/") == true else {
                 throw CocoaError(.featureUnsupported)
@@ -48,7 +48,7 @@ struct DotSegmentTests {
         #expect(request.request?.url?.path == "/b")
     }
 
-    @Test func stayWhereTheyAreToBeSent() async throws {
+    @Test func keptDotSegmentsAreSent() async throws {
         let server = try TestServer()
         defer { server.stop() }
         server.script("/a/../b", TestServer.Response(status: 302, headers: ["Location": "/c/../d/./e"]))

@@ -24,7 +24,7 @@ struct RedirectTests {
         Case(status: 307, method: .post, expected: .post, keepsBody: true),
         Case(status: 308, method: .post, expected: .post, keepsBody: true),
     ])
-    func methodsAndBodies(_ test: Case) async throws {
+    func statusDecidesMethodAndBodyOfRedirect(_ test: Case) async throws {
         let transport = MockTransport { $0.path == "/" ? .redirect(to: "/next", status: test.status) : .text("ok") }
         let request = Session(transport: transport).upload(
             Data("body".utf8),
@@ -63,7 +63,7 @@ struct RedirectTests {
 
     /// Users run the command or give it to operators of the other origin, so it must not have credentials for the first
     /// one.
-    @Test(arguments: [303, 307]) func theCommandSaysWhatWasSentLast(status: Int) async throws {
+    @Test(arguments: [303, 307]) func cURLDescriptionShowsTheLastRequest(status: Int) async throws {
         let transport = MockTransport {
             $0.url.host() == "a.example" ? .redirect(to: "https://b.example/", status: status) : .text("ok")
         }
@@ -92,20 +92,20 @@ struct RedirectTests {
         #expect(request.cURLDescription(includingCredentials: true).contains("-d 'body'") == (status == 307))
     }
 
-    @Test func loopsEnd() async {
+    @Test func redirectLoopEndsWithAnError() async {
         let session = Session(transport: MockTransport { _ in .redirect(to: "/") })
         let response = await session.request("https://example.org/").response()
         #expect(response.error?.code == .tooManyRedirects)
         #expect(response.metrics?.redirects.count == 20)
     }
 
-    @Test func httpsDoesNotLeadToHTTP() async {
+    @Test func redirectFromHTTPSToHTTPIsRefused() async {
         let session = Session(transport: MockTransport { _ in .redirect(to: "http://example.org/x") })
         let response = await session.request("https://example.org/").response()
         #expect(response.error?.code == .redirectRefused)
     }
 
-    @Test func aHostThatWantsHTTPSIsNotLeftForHTTP() async throws {
+    @Test func redirectToHTTPStaysOnHTTPSWithHSTS() async throws {
         let transport = MockTransport {
             guard $0.path == "/" else { return .text($0.url.scheme ?? "") }
             return .redirect(to: "http://example.org/x").header("Strict-Transport-Security", "max-age=60")
@@ -116,7 +116,7 @@ struct RedirectTests {
         #expect(await other.request("https://example.org/").response().error?.code == .redirectRefused)
     }
 
-    @Test func aHandlerMayStop() async throws {
+    @Test func handlerMayStopTheRedirect() async throws {
         let transport = MockTransport { _ in .redirect(to: "/next") }
         let request = Session(transport: transport).request("https://example.org/").redirect(
             using: Redirector.doNotFollow)
@@ -127,7 +127,7 @@ struct RedirectTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test func aHandlerMayModify() async throws {
+    @Test func handlerMayModifyTheRedirect() async throws {
         let transport = MockTransport { $0.path == "/" ? .redirect(to: "/next") : .text($0.path) }
         let handler = Redirector(
             behavior: .modify { _, request, _ in
@@ -173,7 +173,7 @@ struct RedirectTests {
         #expect(last.method == (change == .method ? .put : .post))
     }
 
-    @Test func aHandlerThatChangesFieldsKeepsAnUploadsBody() async throws {
+    @Test func redirectHandlerThatChangesFieldsKeepsBody() async throws {
         let transport = MockTransport { $0.path == "/" ? .redirect(to: "/next", status: 307) : .text("ok") }
         let handler = Redirector(
             behavior: .modify { _, request, _ in
@@ -220,7 +220,7 @@ struct RedirectTests {
         #expect(last.headers["Idempotency-Key"] == "i")
     }
 
-    @Test func aHandlerThatLeavesTheOriginDoesNotTakeTheSessionsSecretsAlong() async throws {
+    @Test func redirectHandlerDropsSessionSecretsForOtherOrigin() async throws {
         let transport = MockTransport { $0.url.host() == "a.example" ? .redirect(to: "/next") : .text("ok") }
         let handler = Redirector(
             behavior: .modify { _, request, _ in
@@ -241,7 +241,7 @@ struct RedirectTests {
 
     @Test(
         "a handler that leaves the origin sends only the secrets that it set itself", arguments: [false, true])
-    func aHandlerThatLeavesTheOriginLeavesTheRequestsSecrets(staysWithin: Bool) async throws {
+    func handlerThatLeavesOriginSendsOnlyItsOwnSecrets(staysWithin: Bool) async throws {
         let transport = MockTransport { $0.path == "/" ? .redirect(to: "/next") : .text("ok") }
         let handler = Redirector(
             behavior: .modify { _, request, _ in
@@ -272,7 +272,7 @@ struct RedirectTests {
         #expect(last.headers["X-Api-Key"] == "mine" && last.headers["X-Otp"] == "mine")
     }
 
-    @Test func aHandlerThatModifiesDoesNotBringLeftCredentialsBack() async throws {
+    @Test func redirectHandlerDoesNotRestoreDroppedCredentials() async throws {
         let transport = MockTransport { request in
             switch (request.url.host(), request.path) {
             case ("a.example", "/"): .redirect(to: "/again")
@@ -295,7 +295,7 @@ struct RedirectTests {
         #expect(sent == ["u", "u", nil, nil])
     }
 
-    @Test func aRedirectsBodyNeedNotEnd() async {
+    @Test func endlessBodyOfRedirectIsAnError() async {
         let transport = MockTransport { request in
             guard request.path == "/" else { return .text("ok") }
             var response = MockResponse.redirect(to: "/next")

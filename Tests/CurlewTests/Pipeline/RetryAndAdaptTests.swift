@@ -17,7 +17,7 @@ struct RetryAndAdaptTests {
         #expect(request.error == nil)
     }
 
-    @Test func anExchangeWithoutAnAnswerIsNotJudgedByTheOneBefore() async {
+    @Test func failedAttemptHasNoResponseOfThePreviousOne() async {
         let transport = MockTransport(collectsBodies: false)
         transport.enqueue(.status(401), .failing(CurlewError(.connectFailed, phase: .connect)))
         let seen = Gate()
@@ -35,7 +35,7 @@ struct RetryAndAdaptTests {
     }
 
     @Test(arguments: [Double.infinity, .nan, -1, .greatestFiniteMagnitude])
-    func strangeTimesAreBounded(_ seconds: Double) async throws {
+    func infiniteOrInvalidDelaysAreBounded(_ seconds: Double) async throws {
         let transport = MockTransport(collectsBodies: false)
         transport.enqueue(.status(503), .text("second"))
         let policy = RetryPolicy(exponentialBackoffScale: 0, maximumDelay: seconds)
@@ -73,7 +73,7 @@ struct RetryAndAdaptTests {
         #expect(await session.request(url).response().error == nil)
     }
 
-    @Test func aJoinerJudgesByItsOwnAwaitingMethod() async throws {
+    @Test func eachAwaitingMethodValidatesForItself() async throws {
         let gate = Gate()
         let transport = MockTransport { _ in
             try await gate.wait()
@@ -122,7 +122,7 @@ struct RetryAndAdaptTests {
         #expect((sent.headers["Cookie"] == nil) == (change == .cookies))
     }
 
-    @Test func anAdapterThatFailsAsksTheRetrier() async {
+    @Test func failingAdapterAsksTheRetrier() async {
         let retrier = CountingRetrier(retries: 0)
         let request = Session(transport: MockTransport { _ in .text("x") }, interceptor: retrier)
             .request("https://example.org/")
@@ -136,7 +136,7 @@ struct RetryAndAdaptTests {
     enum Phase: CaseIterable { case adapt, retry, delay, redirect }
 
     @Test(arguments: Phase.allCases)
-    func cancellingFromOutsideReachesEveryWait(_ phase: Phase) async throws {
+    func cancelEndsEveryAsyncHandler(_ phase: Phase) async throws {
         let gate = Gate()
         let transport = MockTransport { _ in
             switch phase {
@@ -177,7 +177,7 @@ struct RetryAndAdaptTests {
     enum Wait: CaseIterable { case adapter, retrier, redirectHandler }
 
     @Test(arguments: Wait.allCases)
-    func theTotalTimeoutSaysWhereItExpired(_ wait: Wait) async {
+    func totalTimeoutErrorNamesItsPhase(_ wait: Wait) async {
         let gate = Gate()
         let transport = MockTransport { _ in wait == .retrier ? .status(500) : .redirect(to: "/next") }
         let request = Session(transport: transport).request("https://example.org/")
@@ -199,7 +199,7 @@ struct RetryAndAdaptTests {
         }
     }
 
-    @Test func aRetryReevaluatesTheDescription() async throws {
+    @Test func retryConvertsTheRequestAgain() async throws {
         let transport = MockTransport { $0.path == "/2" ? .text("two") : .status(500) }
         let request = Session(transport: transport, interceptor: CountingRetrier(retries: 3)).request(Sequence())
         #expect(try await request.string() == "two")

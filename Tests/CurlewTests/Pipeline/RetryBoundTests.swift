@@ -12,7 +12,7 @@ import Testing
 struct RetryBoundTests {
     private static let url = "https://a.example/"
 
-    @Test func aRetrierThatAlwaysSaysRetryMakesNoLoop() async {
+    @Test func endlessRetrierDoesNotLoop() async {
         let times = Recorded<ContinuousClock.Instant>()
         let transport = MockTransport { _ in
             times.note(.now)
@@ -31,7 +31,7 @@ struct RetryBoundTests {
         #expect(zip(starts, starts.dropFirst()).count { $1 - $0 < RetryPacing.shortestPause } <= 8)
     }
 
-    @Test func theLastOfTooManyRetriesWithoutAPauseIsAnError() async throws {
+    @Test func tooManyImmediateRetriesAreAnError() async throws {
         let transport = MockTransport { _ in .status(503) }
         let session = Session(transport: transport)
         let request = session.request(Self.url).retry(using: Curlew.Retrier { _, _, _ in .retry }).validate()
@@ -52,7 +52,7 @@ struct RetryBoundTests {
 
     /// An order that was placed must not be placed again because its page cannot be loaded.
     @Test(arguments: [301, 302, 303])
-    func anOrderThatARedirectLeadsOnFromIsNotRepeated(status: Int) async throws {
+    func redirectedPOSTIsNotRetried(status: Int) async throws {
         let transport = MockTransport {
             $0.method == .post ? .redirect(to: "/orders/1", status: status) : .status(503)
         }
@@ -68,7 +68,7 @@ struct RetryBoundTests {
         #expect(transport.requests.count == 4)
     }
 
-    @Test func whatMayBeRepeatedIsAlsoBehindARedirect() async throws {
+    @Test func idempotentRequestIsRetriedAfterRedirect() async throws {
         let transport = MockTransport { $0.url.path == "/" ? .redirect(to: "/b", status: 302) : .status(503) }
         let policy = Curlew.RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0.001)
         _ = try? await Session(transport: transport, interceptor: policy).request(Self.url).data()
@@ -80,8 +80,8 @@ struct RetryBoundTests {
     enum Credential: CaseIterable { case adapter, session, option }
 
     /// A redirects to B, and B requires credentials that only A may have.
-    @Test(arguments: Credential.allCases)
-    func aCredentialThatStayedBehindIsNoReasonToRetry(_ credential: Credential) async throws {
+    @Test("a 401 is not retried if the redirect dropped the credentials", arguments: Credential.allCases)
+    func unauthorizedIsNotRetriedIfRedirectDroppedCredential(_ credential: Credential) async throws {
         let transport = MockTransport {
             $0.url.host() == "a.example" ? .redirect(to: "https://b.example/") : .status(401)
         }
@@ -114,7 +114,7 @@ struct RetryBoundTests {
     }
 
     @Test(arguments: [true, false])
-    func otherUnauthorizedResponsesAreRetried(_ isRedirected: Bool) async throws {
+    func unauthorizedIsRetriedIfNoCredentialWasDropped(_ isRedirected: Bool) async throws {
         let transport = MockTransport {
             switch ($0.url.host(), isRedirected) {
             // The request has no credential that the redirect could drop.
@@ -133,7 +133,7 @@ struct RetryBoundTests {
 
     private static let policy = Curlew.RetryPolicy(exponentialBackoffScale: 0)
 
-    @Test func aPolicyLooksAtTheStatusWhateverTheAwaitingMethodAccepts() async throws {
+    @Test func policyRetriesStatusThatAwaitingMethodAccepts() async throws {
         for status in [429, 503] {
             let transport = MockTransport(collectsBodies: false)
             transport.enqueue(.status(status), .text("second"))
@@ -150,7 +150,7 @@ struct RetryBoundTests {
         }
     }
 
-    @Test func theLastResponseStandsWhenThereIsNoMoreRetry() async throws {
+    @Test func lastResponseIsDeliveredAfterAllRetries() async throws {
         let transport = MockTransport { _ in .text("busy", status: 503) }
         let request = Session(transport: transport, interceptor: Self.policy).request(Self.url)
         let response = await request.response()
@@ -162,7 +162,7 @@ struct RetryBoundTests {
         #expect(transport.requests.count == 3)
     }
 
-    @Test func anAcceptedResponseStandsWhereThereIsNoTimeForAnother() async throws {
+    @Test func acceptedResponseIsDeliveredIfRetryWouldBeTooLate() async throws {
         let transport = MockTransport { _ in .status(503).header("Retry-After", "30") }
         let request = Session(transport: transport, interceptor: Curlew.RetryPolicy()).request(Self.url)
             .timeouts { $0.total = .seconds(20) }
@@ -172,7 +172,7 @@ struct RetryBoundTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test func onlyRetriersThatNameAStatusAreAskedAboutAcceptedOnes() async {
+    @Test func acceptedStatusAsksOnlyRetriersThatListIt() async {
         let transport = MockTransport { _ in .status(503) }
         let retrier = CountingRetrier(retries: 3)
         let session = Session(transport: transport, interceptor: retrier)
@@ -184,7 +184,7 @@ struct RetryBoundTests {
         #expect(both.retryableHTTPStatusCodes == Curlew.RetryPolicy.defaultRetryableHTTPStatusCodes)
     }
 
-    @Test func aDownloadIsTheLastResponses() async throws {
+    @Test func downloadedFileIsThatOfTheLastResponse() async throws {
         let transport = MockTransport(collectsBodies: false)
         transport.enqueue(.text("busy", status: 503), .text("whole"))
         let file = FileManager.default.temporaryDirectory.appending(path: "curlew-\(UUID().uuidString)")

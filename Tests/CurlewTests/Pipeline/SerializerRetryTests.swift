@@ -13,7 +13,7 @@ struct SerializerRetryTests {
         return (Session(transport: transport, interceptor: retrier), retrier, transport)
     }
 
-    @Test func aValueThatComesLaterIsTaken() async throws {
+    @Test func undecodableValueIsRetried() async throws {
         let (session, retrier, _) = session(3, .text("[not json"), .text("[1,2]"))
         let request = session.request("https://example.org/")
         #expect(try await request.decode([Int].self) == [1, 2])
@@ -23,7 +23,7 @@ struct SerializerRetryTests {
         #expect(await request.response().data == Data("[1,2]".utf8))
     }
 
-    @Test func theRetrierIsAskedOnceEachTry() async throws {
+    @Test func retrierIsAskedOncePerUndecodableAttempt() async throws {
         let (session, retrier, transport) = session(1, .text("no"), .text("no"))
         let error = await #expect(throws: CurlewError.self) {
             try await session.request("https://example.org/").decode([Int].self)
@@ -33,7 +33,7 @@ struct SerializerRetryTests {
         #expect(transport.requests.count == 2)
     }
 
-    @Test func aDownloadedValueIsAskedAboutToo() async throws {
+    @Test func undecodableDownloadIsRetried() async throws {
         let (session, retrier, _) = session(3, .text("[not json"), .text("[3]"))
         let target = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: target) }
@@ -44,7 +44,7 @@ struct SerializerRetryTests {
         #expect(retrier.calls.all == [.decodingFailed])
     }
 
-    @Test func theRetriersErrorReplacesIt() async {
+    @Test func errorOfRetrierReplacesDecodingError() async {
         struct Refusal: Error {}
         let transport = MockTransport { _ in .text("no") }
         let request = Session(transport: transport).request("https://example.org/")
@@ -53,7 +53,7 @@ struct SerializerRetryTests {
         #expect(error?.code == .retryFailed)
     }
 
-    @Test func bytesAndAcceptableValuesAskNobody() async throws {
+    @Test func decodableResponsesDoNotAskTheRetrier() async throws {
         let (session, retrier, _) = session(3, .text("[1]"), .text("x"), .text("[2]"))
         _ = try await session.request("https://example.org/").data()
         _ = try await session.request("https://example.org/").string()
@@ -61,7 +61,7 @@ struct SerializerRetryTests {
         #expect(retrier.calls.all.isEmpty)
     }
 
-    @Test func aJoinerMakesItsOwnValueWithoutAnotherTry() async throws {
+    @Test func secondDecodingDoesNotRetryTheRequest() async throws {
         let (session, retrier, _) = session(3, .text("[1]"))
         let request = session.request("https://example.org/")
         #expect(try await request.decode([Int].self) == [1])

@@ -16,7 +16,7 @@ struct StoredCredentialTests {
         server.stop()
     }
 
-    @Test func aLaterRequestIsAnsweredForOnceItsRealmIsKnown() async throws {
+    @Test func laterRequestsInTheRealmGetStoredCredentials() async throws {
         try await withSession { session, server in
             server.protect("/a/*")
             server.protect("/b/*")
@@ -38,7 +38,7 @@ struct StoredCredentialTests {
         }
     }
 
-    @Test func bodiesGoOutAgainAndOnceAreEnough() async throws {
+    @Test func uploadIsSentAgainAfterTheChallenge() async throws {
         try await withSession { session, server in
             server.protect("/a/*")
             server.protect("/b")
@@ -50,7 +50,7 @@ struct StoredCredentialTests {
         }
     }
 
-    @Test func anotherOriginGetsNothing() async throws {
+    @Test func anotherOriginGetsNoCredentials() async throws {
         try await withSession { session, server in
             server.protect("/a/*")
             _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
@@ -67,7 +67,7 @@ struct StoredCredentialTests {
         }
     }
 
-    @Test func aRequestsOwnWordsWin() async throws {
+    @Test func credentialsOfRequestOverrideStoredOnes() async throws {
         try await withSession { session, server in
             server.protect("/a/*")
             _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
@@ -83,7 +83,7 @@ struct StoredCredentialTests {
         }
     }
 
-    @Test func whatIsRefusedLaterIsForgotten() async throws {
+    @Test func rejectedStoredCredentialIsForgotten() async throws {
         try await withSession { session, server in
             server.protect("/a/*")
             _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
@@ -97,7 +97,7 @@ struct StoredCredentialTests {
         }
     }
 
-    @Test func streamsAndDownloadsSeeTheAnswerAlone() async throws {
+    @Test func streamsAndDownloadsDoNotSeeTheChallenge() async throws {
         try await withSession { session, server in
             server.protect("/a/*")
             server.protect("/b")

@@ -20,7 +20,7 @@ struct WireTests {
         #expect(!request.cURLDescription().contains("p%40ss"))
     }
 
-    @Test func aRefusedConnectionIsTypedAndMeasured() async throws {
+    @Test func refusedConnectionHasErrorCodeAndMetrics() async throws {
         let response = await Session().request("http://127.0.0.1:1/").response()
         #expect(response.error?.code == .connectFailed)
         #expect(response.metrics != nil)
@@ -39,7 +39,7 @@ struct WireTests {
         #expect(request.downloadProgress.fractionCompleted == 1)
     }
 
-    @Test func askingAboutTheHeadHoldsTheBody() async throws {
+    @Test func onHTTPResponseDecidesAboutTheBody() async throws {
         let server = try TestServer()
         server.route("/bytes") { _ in .data(Data(count: 100_000)) }
         let session = Session()

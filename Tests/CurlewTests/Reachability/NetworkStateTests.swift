@@ -142,7 +142,7 @@ struct NetworkStateTests {
     ]
 
     @Test(arguments: cases)
-    func status(name: String, changes: [NetworkChange], expected: NetworkReachabilityStatus) {
+    func changesDecideRouteStatus(name: String, changes: [NetworkChange], expected: NetworkReachabilityStatus) {
         var state = NetworkState()
         for change in changes { state.apply(change) }
         #expect(state.statusOfDefaultRoute == expected, "\(name)")

@@ -16,7 +16,7 @@ struct OfflineRetrierTests {
     ]
 
     @Test(arguments: cases)
-    func decision(
+    func requiredNetworkDecidesWhetherToRetry(
         statuses: [NetworkReachabilityStatus],
         required: NetworkReachabilityStatus.ConnectionType?,
         retries: Bool

@@ -8,7 +8,7 @@ import Testing
 struct ReachabilityListenerTests {
     private let queue = DispatchQueue(label: "reachability.listener")
 
-    @Test func hearsThePresentStatusOnItsQueueAndInANotification() async throws {
+    @Test func listenerAndNotificationReportCurrentStatus() async throws {
         let manager = NetworkReachabilityManager(host: "127.0.0.1")
         let (heard, continuation) = AsyncStream.makeStream(of: NetworkReachabilityStatus.self)
         let (posted, poster) = AsyncStream.makeStream(of: NetworkReachabilityStatus?.self)
@@ -30,7 +30,7 @@ struct ReachabilityListenerTests {
         #expect(manager.status == .unknown)
     }
 
-    @Test func takesTheFormerOnesPlace() async throws {
+    @Test func newListenerReplacesThePreviousOne() async throws {
         let manager = NetworkReachabilityManager(host: "127.0.0.1")
         let (first, firstContinuation) = AsyncStream.makeStream(of: NetworkReachabilityStatus.self)
         manager.startListening(onQueue: queue) { firstContinuation.yield($0) }
@@ -41,7 +41,7 @@ struct ReachabilityListenerTests {
         manager.stopListening()
     }
 
-    @Test func leavesStreamsToGoOn() async throws {
+    @Test func statusStreamContinuesWithoutListener() async throws {
         let manager = NetworkReachabilityManager(host: "127.0.0.1")
         var statuses = manager.statuses().makeAsyncIterator()
         let before = await statuses.next()

@@ -39,7 +39,7 @@ struct RedactionScanTests {
 
     // MARK: Values
 
-    @Test func configurationsHoldTheirSecretsBack() throws {
+    @Test func configurationDescriptionsOmitSecrets() throws {
         let proxy = Proxy.url(
             try #require(URL(string: "http://SECRETUSER:SECRETPASSWORD@proxy.test:3128")),
             username: "SECRETUSER",
@@ -76,7 +76,7 @@ struct RedactionScanTests {
         Cookie(name: "sid", value: "SECRETCOOKIE", domain: "example.org", created: Date())
     }
 
-    @Test func valuesOfAnExchangeHoldTheirSecretsBack() throws {
+    @Test func exchangeDescriptionsOmitSecrets() throws {
         let url = try #require(URL(string: Self.url))
         var headers = Self.headers
         headers.remove(name: "X-Mine")
@@ -101,7 +101,7 @@ struct RedactionScanTests {
         expectNothing(in: TransferRequest(identifier: TaskIdentifier(rawValue: 1), url: url, headers: headers))
     }
 
-    @Test func errorsHoldTheirSecretsBack() async throws {
+    @Test func errorDescriptionsOmitSecrets() async throws {
         let url = try #require(URL(string: Self.url))
         var errors = [
             CurlewError(.receiveFailed, phase: .receive, url: url),
@@ -169,7 +169,7 @@ struct RedactionScanTests {
         }
     }
 
-    @Test func logsArchivesAndDescriptionsHoldTheirSecretsBack() async throws {
+    @Test func logsArchivesAndDescriptionsOmitSecrets() async throws {
         let lines = Lock<[Line]>([])
         let log = LogEventMonitor(minimumLevel: .debug) { level, message, fields in
             lines.withLock { $0.append(Line(text: "\(level) \(message) \(fields)")) }
@@ -215,7 +215,7 @@ struct RedactionScanTests {
         expectNothing(in: session)
     }
 
-    @Test func completionsOfStreamsHoldTheirSecretsBack() async throws {
+    @Test func streamCompletionDescriptionsOmitSecrets() async throws {
         let session = Session(transport: MockTransport { try Self.answer($0) })
         let completions = Lock<[DataStreamRequest.Completion]>([])
         for path in ["next", "fails"] {
@@ -232,7 +232,7 @@ struct RedactionScanTests {
         for completion in completions.withLock({ $0 }) { expectNothing(in: completion) }
     }
 
-    @Test func whatIsAskedForIsShown() async throws {
+    @Test func credentialsAreIncludedOnRequest() async throws {
         let recorder = HARRecorder(includingCredentials: true)
         let session = Session(transport: MockTransport { try Self.answer($0) }, eventMonitors: [recorder])
         let request = session.upload(Self.body, to: Self.url, method: .post, headers: Self.headers)

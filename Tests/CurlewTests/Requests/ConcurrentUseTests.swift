@@ -30,7 +30,7 @@ struct ConcurrentUseTests {
     private static let rounds = 60
 
     @Test(arguments: 0..<8)
-    func everythingEndsWhateverIsAskedOfIt(_ seed: Int) async throws {
+    func everyRequestEndsUnderConcurrentUse(_ seed: Int) async throws {
         let server = try TestServer()
         let transport = CurlTransport()
         let setup: Session.RequestSetup = seed % 2 == 0 ? .lazy : .eager

@@ -27,21 +27,21 @@ struct ExchangeStateTests {
         return true
     }
 
-    @Test func bytesOfTheAnswerAreDelivered() {
+    @Test func responseBytesAreDeliveredOrRefused() {
         var state = state()
-        state.delivery = .delegated(DataTaskDelegate(limit: 10))
+        state.reception = .delegated(DataTaskDelegate(limit: 10))
         #expect(passage(&state) == "deliver")
         let error = CurlewError(.resumeRejected, phase: .receive, reason: "of no use")
-        state.delivery = .refused(error, by: DataTaskDelegate(limit: 10))
+        state.reception = .refused(error, by: DataTaskDelegate(limit: 10))
         #expect(passage(&state) == "refuse resumeRejected")
     }
 
     @Test func bytesOfAProvisionalResponseAreKeptWithIt() {
         var state = state()
-        state.delivery = .provisional(ProvisionalResponse(ResponseHead(status: 302), .redirect))
+        state.reception = .provisional(ProvisionalResponse(ResponseHead(status: 302), .redirect))
         #expect(passage(&state, 5) == "kept")
         #expect(passage(&state, 1 << 20) == "refuse limitExceeded")
-        guard case .provisional(let response) = state.delivery else {
+        guard case .provisional(let response) = state.reception else {
             Issue.record("it is provisional")
             return
         }
@@ -50,14 +50,14 @@ struct ExchangeStateTests {
         #expect(!isEnded(&state))
     }
 
-    @Test func bytesWaitWhileTheUserIsAsked() {
+    @Test func bytesWaitForTheDecisionAboutTheHead() {
         var state = state()
-        state.delivery = .asked
+        state.reception = .asked
         #expect(passage(&state) == "wait")
         #expect(!isEnded(&state))
     }
 
-    @Test func onlyTheFirstDecisionCountsAndNoneAfterTheEndOfTheExchange() async {
+    @Test func onlyFirstDecisionBeforeEndOfExchangeIsUsed() async {
         let decision = HeadDecision()
         var made = 0
         decision.make { made += 1 }
@@ -70,7 +70,7 @@ struct ExchangeStateTests {
     }
 
     /// The end of the exchange waits for a decision that another thread is carrying out.
-    @Test func aDecisionThatIsBeingCarriedOutDelaysTheEnd() async throws {
+    @Test func exchangeEndWaitsForDecisionInProgress() async throws {
         let (decision, began, done) = (HeadDecision(), Gate(), Lock(false))
         let release = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
@@ -92,12 +92,12 @@ struct ExchangeStateTests {
 
     /// The run closes the delegate, the body stays until another attempt begins, and no call has an effect after the
     /// end.
-    @Test func theDelegateIsClosedOnceAndItsBodyStays() throws {
+    @Test func delegateIsClosedOnceAndItsBodyIsKept() throws {
         var state = state()
         let control = NoControl()
         _ = state.relay.attach(control)
         state.headArrived(LazyResponse(url: URL(string: "https://example.org/")!, head: ResponseHead(status: 200)))
-        state.delivery = .delegated(DataTaskDelegate(limit: 10))
+        state.reception = .delegated(DataTaskDelegate(limit: 10))
         let ended = state.endIfDecided(["Checksum": "1"])
         let (ending, released) = try #require(ended)
         #expect(ending.delegate is DataTaskDelegate && ending.refusal == nil && !ending.wasAborted)
@@ -113,20 +113,20 @@ struct ExchangeStateTests {
         #expect(forgotten.contents == Data("body".utf8) && state.body.contents == nil)
     }
 
-    @Test func aDelegateThatCouldNotBeginIsClosedWithItsError() throws {
+    @Test func delegateThatFailedToBeginIsClosedWithItsError() throws {
         var state = state()
         state.wasAborted = true
-        state.delivery = .refused(.bodyTooLarge(1), by: DataTaskDelegate(limit: 1))
+        state.reception = .refused(.bodyTooLarge(1), by: DataTaskDelegate(limit: 1))
         let ended = state.endIfDecided(nil)
         let (ending, _) = try #require(ended)
         #expect(ending.delegate != nil && ending.refusal?.code == .limitExceeded && ending.wasAborted)
     }
 
     /// A delegate that a decision has just chosen may not have begun yet.
-    @Test func anExchangeWhoseDecisionMayBeUnderWayIsNotEnded() {
+    @Test func exchangeWithPendingDecisionIsNotEnded() {
         var state = state()
         state.decision = HeadDecision()
-        state.delivery = .delegated(DataTaskDelegate(limit: 10))
+        state.reception = .delegated(DataTaskDelegate(limit: 10))
         #expect(!isEnded(&state))
         let (ending, _) = state.end(nil)
         #expect(ending.delegate != nil && state.stage == .over)
@@ -137,15 +137,15 @@ struct ExchangeStateTests {
         #expect(passage(&state) == "refuse protocolViolation")
     }
 
-    @Test func aBodyThatIsSentAgainStandsStillUntilThereIsNews() {
+    @Test func resentBodyReportsProgressOnlyBeyondTheLastCount() {
         var state = state()
-        #expect(state.sent(TransferCount(completed: 5, total: 10))?.news == 5)
+        #expect(state.sent(TransferCount(completed: 5, total: 10))?.added == 5)
         // An authentication round in the same exchange sends the body again.
         #expect(state.sent(TransferCount(completed: 3, total: 10)) == nil)
-        #expect(state.sent(TransferCount(completed: 8, total: 10))?.news == 3)
+        #expect(state.sent(TransferCount(completed: 8, total: 10))?.added == 3)
         var next = ExchangeState(TaskIdentifier(rawValue: 2), .running, uploaded: state.upload)
         let again = next.sent(TransferCount(completed: 2, total: 10))
-        #expect(again?.news == 2)
+        #expect(again?.added == 2)
         #expect(again?.shown == TransferCount(completed: 8, total: 10))
     }
 }

@@ -49,7 +49,7 @@ struct HandlerOrderTests {
         #expect(depth == 3)
     }
 
-    @Test func manualRequestsWaitForResume() async {
+    @Test func requestsStartOnResumeWithoutAutomaticStart() async {
         let transport = MockTransport { _ in .text("x") }
         let session = Session(transport: transport, startRequestsImmediately: false)
         let request = session.request("https://example.org/")
@@ -62,7 +62,7 @@ struct HandlerOrderTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test func anAwaiterStartsTheHandlersToo() async throws {
+    @Test func awaitingTheResultStartsTheHandlers() async throws {
         let session = Session(transport: MockTransport { _ in .text("x") }, startRequestsImmediately: false)
         let request = session.request("https://example.org/")
         let (texts, called) = AsyncStream.makeStream(of: String?.self)
@@ -96,7 +96,7 @@ struct HandlerOrderTests {
         #expect((try? text.get()) == "no json")
     }
 
-    @Test func retriersAreAskedOncePerAttemptAndOncePerFailingSerializer() async {
+    @Test func retriersAreAskedOncePerAttemptAndFailedSerializer() async {
         let retrier = CountingRetrier(retries: 1)
         let transport = MockTransport { _ in .status(401) }
         let session = Session(transport: transport, interceptor: retrier)
@@ -107,7 +107,7 @@ struct HandlerOrderTests {
         #expect(retrier.calls.all.count == 3)
     }
 
-    @Test func whatIsCancelledWhileItIsSerializedIsNotTriedAgain() async {
+    @Test func requestCancelledBySerializerIsNotRetried() async {
         struct CancellingDecoder: DataDecoder {
             let request: Recorded<Request>
 
@@ -137,7 +137,7 @@ struct HandlerOrderTests {
         await session.drain()
     }
 
-    @Test func aRetryForASerializerStartsOver() async {
+    @Test func retryForSerializerSendsRequestAgain() async {
         let retrier = CountingRetrier(retries: 1)
         let transport = MockTransport(collectsBodies: false)
         transport.enqueue(.text("[not json"), .text("[1,2]"))
@@ -167,7 +167,7 @@ struct HandlerOrderTests {
         #expect(request.isCancelled)
     }
 
-    @Test func aCancelledColdRequestStillAnswersItsHandlers() async {
+    @Test func cancelledUnstartedRequestCallsItsHandlers() async {
         let session = Session(transport: MockTransport { _ in .text("x") }, startRequestsImmediately: false)
         let request = session.request("https://example.org/")
         let code = await withCheckedContinuation { continuation in

@@ -22,7 +22,7 @@ struct HeadAnswerTests {
     }
 
     @Test(arguments: bodiless.indices)
-    func aRefusalCancelsTheRequestHoweverLateItComes(_ index: Int) async throws {
+    func lateRefusalOfTheHeadCancelsTheRequest(_ index: Int) async throws {
         let server = try TestServer()
         let request = request(index, from: server)
             .onHTTPResponse { _ -> Request.ResponseDisposition in
@@ -35,7 +35,7 @@ struct HeadAnswerTests {
     }
 
     @Test(arguments: bodiless.indices)
-    func anApprovalLetsItEnd(_ index: Int) async throws {
+    func requestWithoutBodyEndsAfterApprovalOfTheHead(_ index: Int) async throws {
         let server = try TestServer()
         let events = Recorded<String>()
         let data = try await request(index, from: server)
@@ -50,7 +50,7 @@ struct HeadAnswerTests {
         #expect(events.all == ["answer", "end"])
     }
 
-    @Test func theBodyOfARedirectThatIsNotFollowedWaitsToo() async throws {
+    @Test func bodyOfUnfollowedRedirectWaitsForDecision() async throws {
         let events = Recorded<String>()
         let transport = MockTransport { _ in .text("moved", status: 302).header("Location", "/next") }
         let request = Session(transport: transport).streamRequest("https://example.org/")
@@ -66,7 +66,7 @@ struct HeadAnswerTests {
     }
 
     @Test(arguments: [true, false])
-    func downloadsAskToo(isWanted: Bool) async throws {
+    func downloadWaitsForDecisionAboutTheHead(isWanted: Bool) async throws {
         let server = try TestServer()
         let target = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: target) }
@@ -84,7 +84,7 @@ struct HeadAnswerTests {
         }
     }
 
-    @Test func whoNeverAnswersCanBeCancelled() async throws {
+    @Test func requestWithUndecidedHeadCanBeCancelled() async throws {
         let server = try TestServer()
         let asked = Gate()
         let request = request(0, from: server)
@@ -96,7 +96,7 @@ struct HeadAnswerTests {
         #expect(error?.code == .cancelled)
     }
 
-    @Test func whoNeverAnswersIsBoundByTheTotalTimeout() async throws {
+    @Test func requestWithUndecidedHeadEndsWithTotalTimeout() async throws {
         let server = try TestServer()
         let request = request(0, from: server)
             .onHTTPResponse(on: DispatchQueue(label: "asked")) { _, _ in }
@@ -105,7 +105,7 @@ struct HeadAnswerTests {
         #expect(error?.code == .totalTimedOut)
     }
 
-    @Test func aDecisionThatComesAfterItsAttemptDoesNotCancelTheNext() async throws {
+    @Test func lateDecisionDoesNotCancelTheNextAttempt() async throws {
         let decisions = Recorded<@Sendable (Request.ResponseDisposition) -> Void>()
         let session = Session(transport: CutOffOnce(), interceptor: Retrier { _, _, _ in .retry })
         let request = session.request("https://example.org/")
@@ -120,7 +120,7 @@ struct HeadAnswerTests {
 
     /// The body continues only after the closure has returned, however late its queue runs it and whichever queue
     /// delivers the body.
-    @Test func theHeadIsToldBeforeTheBodyOnEveryQueue() async throws {
+    @Test func headIsReportedBeforeTheBodyOnEveryQueue() async throws {
         let events = Recorded<String>()
         let session = Session(transport: PausedAfterHead { events.note("resumed") })
         let (heads, chunks) = (DispatchQueue(label: "heads"), DispatchQueue(label: "chunks"))

@@ -40,7 +40,7 @@ struct LateCancellationTests {
 
     /// Alamofire behaves in the same way: when the request is cancelled, the first handler has serialized its value,
     /// and the second has not.
-    @Test func aSerializerThatCancelsFailsTheHandlersBehindIt() async {
+    @Test func serializerThatCancelsFailsLaterHandlers() async {
         let session = session()
         let request = session.request("https://example.org/")
         let codes = Recorded<CurlewError.Code?>()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Data received so far", .timeLimit(.minutes(4)))
 struct LiveDataTests {
-    @Test func growsWhileTheBodyComes() async throws {
+    @Test func requestDataGrowsWhileTheBodyArrives() async throws {
         let gates = [Gate(), Gate()]
         let transport = MockTransport { _ in
             MockResponse(
@@ -27,7 +27,7 @@ struct LiveDataTests {
         #expect(request.data == Data("one two three".utf8))
     }
 
-    @Test func startsAgainWithEveryTry() async throws {
+    @Test func requestDataStartsOverWithEveryAttempt() async throws {
         let gate = Gate()
         let transport = MockTransport(collectsBodies: false)
         transport.enqueue(

@@ -24,14 +24,14 @@ struct MilestoneStreamTests {
         return try #require(opened.all.first)
     }
 
-    @Test func theFinalRequestComesOnce() async throws {
+    @Test func streamOfURLRequestsHasTheAdaptedRequestOnce() async throws {
         let stream = try await whileAdapting { $0.urlRequests() }
         var seen: [String?] = []
         for await request in stream { seen.append(request.value(forHTTPHeaderField: "X-Adapted")) }
         #expect(seen == ["yes"])
     }
 
-    @Test func theCommandLineComesOnce() async throws {
+    @Test func streamOfCURLDescriptionsHasTheCommandOnce() async throws {
         let stream = try await whileAdapting { $0.cURLDescriptions() }
         var seen: [String] = []
         for await text in stream { seen.append(text) }
@@ -39,7 +39,7 @@ struct MilestoneStreamTests {
         #expect(seen.first?.contains("X-Adapted: yes") == true)
     }
 
-    @Test func closuresAreToldTheFinalRequestOnly() async throws {
+    @Test func closuresReceiveOnlyTheAdaptedRequest() async throws {
         let queue = DispatchQueue(label: "created")
         let seen = Recorded<String?>()
         let described = Recorded<String>()
@@ -53,7 +53,7 @@ struct MilestoneStreamTests {
         #expect(described.all.first?.contains("X-Adapted: yes") == true)
     }
 
-    @Test func openedAtAnyMomentEachValueComesOnce() async throws {
+    @Test func streamsOpenedAtAnyTimeDeliverEachValueOnce() async throws {
         let session = Session(transport: transport)
         for round in 0..<300 {
             let request = session.request("https://example.org/")

@@ -10,7 +10,7 @@ struct RequestHostTests {
         "http://ho%0Ast/", "http://ho%0D%0AX-Evil%201/", "http://a%00b/", "http://example.org%2Fevil/",
         "http://example.org%23.evil.example/", "http://a%20b/", "http://user%40host%40evil/", "http://a%3A80/",
     ])
-    func withCharactersThatMakeThemOthersAreRefused(_ text: String) async throws {
+    func hostsWithUnsafeEscapedCharactersAreRefused(_ text: String) async throws {
         let url = try #require(URL(string: text))
         let transport = MockTransport { _ in .text("x") }
         let response = await Session(transport: transport).request(url).response()
@@ -22,7 +22,7 @@ struct RequestHostTests {
         "http://example.org/", "http://EXAMPLE.org:8080/", "http://[::1]:80/", "http://127.0.0.1/",
         "http://xn--bcher-kva.example/", "http://under_score.example/", "http://a-b.c/",
     ])
-    func ofTheUsualKindsAreTaken(_ text: String) async throws {
+    func ordinaryHostsAreAccepted(_ text: String) async throws {
         let transport = MockTransport { _ in .text("x") }
         let string = try await Session(transport: transport).request(text).string()
         #expect(string == "x")

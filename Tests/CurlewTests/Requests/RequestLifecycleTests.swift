@@ -71,7 +71,7 @@ struct RequestLifecycleTests {
         }
     }
 
-    @Test func resume() {
+    @Test func resumeChangesEachStageAsListed() {
         #expect(
             table { name($0.resume()) } == [
                 "new → start → resumed running",
@@ -87,7 +87,7 @@ struct RequestLifecycleTests {
             ])
     }
 
-    @Test(arguments: [false, true]) func awaitResult(hasHandlers: Bool) {
+    @Test(arguments: [false, true]) func awaitingResultChangesEachStageAsListed(hasHandlers: Bool) {
         func name(_ action: RequestLifecycle.AwaitAction) -> String {
             switch action {
             case .drive(let becameResumed, let startsHandlers):
@@ -112,7 +112,7 @@ struct RequestLifecycleTests {
             ])
     }
 
-    @Test func prepare() {
+    @Test func preparingChangesEachStageAsListed() {
         #expect(
             table { $0.prepare() ? "starts" : "-" } == [
                 "new → starts → initialized running",
@@ -137,7 +137,7 @@ struct RequestLifecycleTests {
         }
     }
 
-    @Test func aHandlerThatStarts() {
+    @Test func addingStartingHandlerChangesEachStageAsListed() {
         #expect(
             table { name($0.handlerAdded(startsImmediately: true)) } == [
                 "new → resume: start → resumed running",
@@ -153,7 +153,7 @@ struct RequestLifecycleTests {
             ])
     }
 
-    @Test func aHandlerThatDoesNotStart() {
+    @Test func addingWaitingHandlerChangesEachStageAsListed() {
         #expect(
             table { name($0.handlerAdded(startsImmediately: false)) } == [
                 "new → shelve → initialized idle",
@@ -169,7 +169,7 @@ struct RequestLifecycleTests {
             ])
     }
 
-    @Test func suspend() {
+    @Test func suspendingChangesEachStageAsListed() {
         #expect(
             table { $0.suspend() ? "suspends" : "-" } == [
                 "new → suspends → suspended idle",
@@ -185,7 +185,7 @@ struct RequestLifecycleTests {
             ])
     }
 
-    @Test func cancel() {
+    @Test func cancellingChangesEachStageAsListed() {
         func name(_ action: RequestLifecycle.CancelAction?) -> String {
             switch action {
             case .end: "end"
@@ -209,7 +209,7 @@ struct RequestLifecycleTests {
             ])
     }
 
-    @Test func endAndFinish() {
+    @Test func endingAndFinishingEndsEveryStage() {
         #expect(
             table {
                 _ = $0.end(with: RunResult(error: nil))
@@ -222,43 +222,43 @@ struct RequestLifecycleTests {
                 })
     }
 
-    @Test func aSuspendedRequestHoldsItsDriverUntilItIsResumed() {
+    @Test func suspendedRequestKeepsItsDriverWaiting() {
         var life = Stage.suspended.lifecycle
-        let hold = life.hold(wasAskedFor: true)
-        #expect(hold != nil && life.hold(wasAskedFor: true) === hold)
-        guard case .proceed(hold: let released) = life.resume() else {
+        let waiter = life.driverWaiter(sawDemand: true)
+        #expect(waiter != nil && life.driverWaiter(sawDemand: true) === waiter)
+        guard case .proceed(waiter: let released) = life.resume() else {
             Issue.record("there is a run to continue")
             return
         }
-        #expect(released === hold)
-        #expect(life.hold(wasAskedFor: true) == nil)
+        #expect(released === waiter)
+        #expect(life.driverWaiter(sawDemand: true) == nil)
     }
 
     /// A driver that has read its options before the result was asked for reads them again: the total timeout begins.
-    @Test func theFirstAwaiterReleasesADriverThatDoesNotKnow() {
+    @Test func firstAwaiterReleasesTheDriver() {
         var life = Stage.prepared.lifecycle
-        let hold = life.hold(wasAskedFor: false)
-        guard case .join(hold: let released?) = life.awaitResult(hasHandlers: false) else {
+        let waiter = life.driverWaiter(sawDemand: false)
+        guard case .join(waiter: let released?) = life.awaitResult(hasHandlers: false) else {
             Issue.record("the driver does not know that the result is asked for")
             return
         }
-        #expect(released === hold)
-        #expect(life.hold(wasAskedFor: false) == nil)
-        #expect(life.hold(wasAskedFor: true) != nil)
-        guard case .join(hold: nil) = life.awaitResult(hasHandlers: false) else {
+        #expect(released === waiter)
+        #expect(life.driverWaiter(sawDemand: false) == nil)
+        #expect(life.driverWaiter(sawDemand: true) != nil)
+        guard case .join(waiter: nil) = life.awaitResult(hasHandlers: false) else {
             Issue.record("the driver knows")
             return
         }
     }
 
-    @Test func theCancelledDriverIsGivenOutWithItsHold() {
+    @Test func cancellingReturnsTheDriverWithItsWaiter() {
         var life = Stage.suspended.lifecycle
-        let hold = life.hold(wasAskedFor: true)
+        let waiter = life.driverWaiter(sawDemand: true)
         guard case .stop(let driver) = life.cancel(with: .cancelled) else {
             Issue.record("there is a run to stop")
             return
         }
-        #expect(driver.hold === hold && hold != nil)
-        #expect(life.hold(wasAskedFor: true) == nil)
+        #expect(driver.waiter === waiter && waiter != nil)
+        #expect(life.driverWaiter(sawDemand: true) == nil)
     }
 }

@@ -11,7 +11,7 @@ struct StreamRequestTests {
     let pieces = ["one\ntw", "o\n\nthree"].map { Data($0.utf8) }
     let queue = DispatchQueue(label: "stream")
 
-    @Test func chunksLinesAndValuesArrive() async throws {
+    @Test func streamDeliversChunksAndLines() async throws {
         let session = Session(transport: MockTransport { [pieces] _ in .chunks(pieces) })
         let url = "https://example.org/"
         var chunks: [Data] = []
@@ -22,7 +22,7 @@ struct StreamRequestTests {
         #expect(lines == ["one", "two", "", "three"])
     }
 
-    @Test func eventsArrive() async throws {
+    @Test func streamDeliversServerSentEvents() async throws {
         let session = Session(
             transport: MockTransport { _ in .chunks([Data("id: 7\nda".utf8), Data("ta: hello\n\n".utf8)]) }
         )
@@ -66,7 +66,7 @@ struct StreamRequestTests {
 
     /// A short response may have ended by the time its head is known.
     @Test(arguments: [true, false])
-    func eventsReconnectAlsoWhereTheirRequestHasEnded(keepsSession: Bool) async throws {
+    func eventsReconnectAfterTheirRequestHasEnded(keepsSession: Bool) async throws {
         let transport = MockTransport()
         transport.enqueue(
             .chunks([Data("data: 1\n\n".utf8)], type: "text/event-stream"),
@@ -121,7 +121,7 @@ struct StreamRequestTests {
     }
 
     /// The user is asked about the head first. Then it is validated, and then the body is delivered.
-    @Test func theAnswerAboutAHeadPrecedesItsValidation() async throws {
+    @Test func onHTTPResponseDecidesBeforeValidation() async throws {
         let events = Recorded<String>()
         let request = Session(transport: MockTransport { [pieces] _ in .chunks(pieces) })
             .streamRequest("https://example.org/")
@@ -157,7 +157,7 @@ struct StreamRequestTests {
         }
     }
 
-    @Test func aRedirectThatIsNotFollowedIsStreamedBehindAValidation() async throws {
+    @Test func unfollowedRedirectIsStreamedAfterValidation() async throws {
         let transport = MockTransport { _ in .text("moved", status: 302).header("Location", "/next") }
         let request = Session(transport: transport).streamRequest("https://example.org/")
             .redirect(using: Redirector.doNotFollow)
@@ -167,7 +167,7 @@ struct StreamRequestTests {
         #expect(body == Data("moved".utf8))
     }
 
-    @Test func theHeadComesBeforeTheBody() async throws {
+    @Test func headArrivesBeforeTheBody() async throws {
         let gate = Gate()
         let transport = MockTransport { _ in
             MockResponse(status: 200, headers: ["X-A": "b"], body: [.wait(gate), .bytes(Data("late".utf8))])
@@ -226,7 +226,7 @@ struct StreamRequestTests {
         #expect(seen == ["granted", "end 200"])
     }
 
-    @Test func drainingThrowsAwayWhatNobodyReads() async throws {
+    @Test func drainingDiscardsUnreadBodyOfStream() async throws {
         let server = try TestServer()
         let session = Session()
         let request = session.streamRequest(server.url("/bytes/5000000")).resume()
@@ -236,7 +236,7 @@ struct StreamRequestTests {
         #expect(request.downloadProgress.completedUnitCount == 5_000_000)
     }
 
-    @Test func aStreamThatWasResumedKeepsItsBodyForItsReader() async throws {
+    @Test func resumedStreamKeepsItsBodyForItsReader() async throws {
         let session = Session(transport: MockTransport { [pieces] _ in .chunks(pieces) })
         let request = session.streamRequest("https://example.org/").resume()
         _ = await request.urlSessionTasks().first { _ in true }
@@ -246,7 +246,7 @@ struct StreamRequestTests {
     }
 
     @Test(arguments: [true, false])
-    func aTransportWithoutControlIsValidatedToo(isAcceptable: Bool) async {
+    func streamOfTransportWithoutControlIsValidated(isAcceptable: Bool) async {
         let session = Session(transport: Uncontrolled())
         let request = session.streamRequest("https://example.org/").validate { _, _ in
             isAcceptable ? .success(()) : .failure(CocoaError(.featureUnsupported))
@@ -275,7 +275,7 @@ struct StreamRequestTests {
         }
     }
 
-    @Test func breakingOutOfAStreamTaskCancels() async throws {
+    @Test func breakingOutOfStreamTaskCancelsTheRequest() async throws {
         let transport = MockTransport { _ in
             var response = MockResponse.chunks([Data("a".utf8)])
             response.body.append(.wait(Gate()))

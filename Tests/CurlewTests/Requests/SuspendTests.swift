@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(4)))
 struct SuspendTests {
-    @Test func aThousandRoundsEndWell() async throws {
+    @Test func concurrentSuspendAndResumeLoseNoRequest() async throws {
         let transport = MockTransport { _ in .text("x") }
         let session = Session(transport: transport)
         for _ in 0..<1000 {
@@ -25,7 +25,7 @@ struct SuspendTests {
         #expect(await session.activeRequests.isEmpty)
     }
 
-    @Test func aRequestSuspendedWhileColdWaits() async throws {
+    @Test func requestSuspendedBeforeStartWaitsForResume() async throws {
         let transport = MockTransport { _ in .text("x") }
         let request = Session(transport: transport).request("https://example.org/")
         request.suspend()
@@ -36,7 +36,7 @@ struct SuspendTests {
         #expect(try await body == Data("x".utf8))
     }
 
-    @Test func theTotalTimeoutGoesOnWhileARequestIsSuspended() async {
+    @Test func totalTimeoutContinuesWhileSuspended() async {
         let transport = MockTransport { _ in .text("x") }
         let request = Session(transport: transport).request("https://example.org/")
             .timeouts { $0.total = .milliseconds(20) }
@@ -60,14 +60,14 @@ struct SuspendTests {
 
     /// The exchange is created and waits. Monitors hear once of its creation, and of its start when the request is
     /// resumed.
-    @Test func anExchangeOfASuspendedRequestWaits() async throws {
+    @Test func exchangeOfSuspendedRequestWaits() async throws {
         let monitor = RecordingMonitor()
         let transport = MockTransport { _ in .text("x") }
         let session = Session(transport: transport, eventMonitors: [monitor])
         let request = session.request("https://example.org/").suspend()
         async let body = request.data()
         // Wait until the driver waits. Before that, the events of the calling thread and of the driver have no order.
-        while request.record.withLock({ $0.lifecycle.driver?.hold == nil }) { await Task.yield() }
+        try await eventually { request.record.withLock { $0.lifecycle.driver?.waiter != nil } }
         // Options that are set before the exchange is sent still count.
         request.authenticate(username: "ada", password: "secret")
         #expect(transport.requests.isEmpty)
@@ -85,7 +85,7 @@ struct SuspendTests {
     }
 
     /// The options are read again between the wait and the start, so the proxy routing is called again.
-    @Test func aRequestThatIsSuspendedBeforeItsExchangeStartsWaitsAgain() async throws {
+    @Test func requestSuspendedBeforeItsExchangeWaitsAgain() async throws {
         let (monitor, waiting, routings) = (RecordingMonitor(), Recorded<Request>(), Recorded<URL>())
         let configuration = SessionConfiguration {
             $0.proxyRouting = { url in
@@ -99,11 +99,11 @@ struct SuspendTests {
         let request = session.request("https://example.org/").suspend()
         waiting.note(request)
         async let body = request.data()
-        while request.task == nil { await Task.yield() }
+        try await eventually { request.task != nil }
         request.resume()
-        while routings.all.count < 2 { await Task.yield() }
+        try await eventually { routings.all.count >= 2 }
         let starts = { monitor.events.all.filter { $0 == "didResumeTask" }.count }
-        while starts() == 0, request.record.withLock({ $0.lifecycle.driver?.hold == nil }) { await Task.yield() }
+        try await eventually { starts() > 0 || request.record.withLock { $0.lifecycle.driver?.waiter != nil } }
         #expect(starts() == 0)
         request.resume()
         #expect(try await body == Data("x".utf8))
@@ -112,13 +112,13 @@ struct SuspendTests {
         #expect(starts() == 1)
     }
 
-    @Test func anExchangeThatWaitsEndsWhenItsRequestIsCancelled() async throws {
+    @Test func waitingExchangeEndsWhenRequestIsCancelled() async throws {
         let monitor = RecordingMonitor()
         let transport = MockTransport { _ in .text("x") }
         let session = Session(transport: transport, eventMonitors: [monitor])
         let request = session.request("https://example.org/").suspend()
         async let response = request.response()
-        while request.task == nil { await Task.yield() }
+        try await eventually { request.task != nil }
         request.cancel()
         #expect(await response.error?.isExplicitlyCancelledError == true)
         #expect(transport.requests.isEmpty)
@@ -130,7 +130,7 @@ struct SuspendTests {
         #expect(!monitor.events.all.contains("didResumeTask"))
     }
 
-    @Test func theTargetOfARedirectWaits() async throws {
+    @Test func redirectTargetWaitsWhileSuspended() async throws {
         let transport = MockTransport {
             $0.path == "/old" ? .status(302, headers: ["Location": "/new"]) : .text("x")
         }
@@ -142,7 +142,7 @@ struct SuspendTests {
                     return next
                 }))
         async let body = suspending.data()
-        while request.tasks.count < 2 { await Task.yield() }
+        try await eventually { request.tasks.count >= 2 }
         #expect(request.isSuspended && transport.requests.count == 1)
         request.resume()
         #expect(try await body == Data("x".utf8))

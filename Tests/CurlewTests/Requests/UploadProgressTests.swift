@@ -24,7 +24,7 @@ struct UploadProgressTests {
     }
 
     @Test(arguments: [1, 10_000, 3_000_000])
-    func risesToOne(_ count: Int) async throws {
+    func uploadProgressRisesToOne(_ count: Int) async throws {
         let server = try TestServer()
         let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
         let data = TestServer.patternBytes(count: count)
@@ -37,7 +37,7 @@ struct UploadProgressTests {
     }
 
     /// The body is sent again from its beginning after a challenge, and after a refused expectation.
-    @Test func neverFallsWhenABodyIsSentAgain() async throws {
+    @Test func uploadProgressNeverFallsWhenBodyIsResent() async throws {
         let server = try TestServer()
         let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
         let data = TestServer.patternBytes(count: 3_000_000)

@@ -20,7 +20,7 @@ struct UserObjectReleaseTests {
     }
 
     @Test(arguments: Option.allCases)
-    func whatAnOptionHeldMayAskTheRequestWhenItIsReplaced(_ option: Option) {
+    func replacedOptionObjectMayUseRequestInDeinit(_ option: Option) {
         let request = Session(transport: MockTransport()).request("https://example.org/")
         let answers = Recorded<RequestState>()
         set(option, of: request, holding: Asker { [weak request] in request.map { answers.note($0.state) } })
@@ -45,7 +45,7 @@ struct UserObjectReleaseTests {
         let asker: Asker?
     }
 
-    @Test func aMonitorMayAskItsRequestWhichQueueItHas() {
+    @Test func monitorMayUseItsRequestToReturnItsQueue() {
         struct Asking: Curlew.EventMonitor {
             let request: Request
             var queue: DispatchQueue { request.isInitialized ? .main : .global() }
@@ -59,7 +59,7 @@ struct UserObjectReleaseTests {
         func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult { .retry }
     }
 
-    @Test func anErrorMayAskWhenTheAttemptsOfItsRequestGo() async throws {
+    @Test func errorMayUseRequestInDeinitOfItsAttempt() async throws {
         struct Failure: Error {
             let asker: Asker
         }
@@ -80,7 +80,7 @@ struct UserObjectReleaseTests {
         #expect(answers.all == [.initialized])
     }
 
-    @Test func whatASessionHeldMayAskTheRequestWithWhichTheSessionGoes() async throws {
+    @Test func sessionObjectMayUseLastRequestInDeinit() async throws {
         let answers = Recorded<RequestState>()
         let made = Recorded<DataRequest>()
         func makeRequest() -> DataRequest {
@@ -95,7 +95,7 @@ struct UserObjectReleaseTests {
     }
 
     /// Transports and the controls of their exchanges may be user code too.
-    @Test func anExchangesControlMayAskTheRequest() async throws {
+    @Test func transferControlMayUseTheRequest() async throws {
         let transport = AskingTransport()
         let request = Session(transport: transport).request("https://example.org/")
         transport.ask = { _ = request.state }
@@ -112,7 +112,7 @@ struct UserObjectReleaseTests {
 
     /// A redirect and a failure are followed by another exchange; an exchange that is sent again with credentials gets
     /// a new control.
-    @Test func theControlOfAFormerExchangeMayAskTheRequest() async throws {
+    @Test func controlOfPreviousExchangeMayUseRequestInDeinit() async throws {
         let answers = Recorded<RequestState>()
         let made = Recorded<DataRequest>()
         let transport = ForgettingTransport { answers.note(made.all.first?.state ?? .initialized) }
@@ -123,7 +123,7 @@ struct UserObjectReleaseTests {
         #expect(answers.all.count == 6)
     }
 
-    @Test func aValueThatIsMadeAgainMayAskItself() async throws {
+    @Test func replacedSerializedValueMayUseItselfInDeinit() async throws {
         let answers = Recorded<Bool>()
         let made = Lock<SerializedValue<Asker>?>(nil)
         let value = SerializedValue<Asker> { _ in
@@ -141,7 +141,7 @@ struct UserObjectReleaseTests {
         _ = made.withLock { exchange(&$0, with: nil) }
     }
 
-    @Test func aChangeOfDefaultsMayAskTheClient() {
+    @Test func changeOfDefaultsMayUseTheClient() {
         let client = HTTPSessionManager(baseURL: "https://example.org/", transport: { MockTransport() })
         client.changeDefaults { $0.timeoutInterval = (client.defaults.timeoutInterval ?? 1) + 1 }
         #expect(client.defaults.timeoutInterval == 2)
@@ -155,7 +155,7 @@ struct UserObjectReleaseTests {
         #expect(client.headers["X-Number"] == "1")
     }
 
-    @Test func noneOfManyChangesIsLost() async {
+    @Test func concurrentChangesOfDefaultsAreNotLost() async {
         let client = HTTPSessionManager(baseURL: "https://example.org/", transport: { MockTransport() })
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
@@ -174,7 +174,7 @@ struct UserObjectReleaseTests {
         #expect(client.headers["X-Number"] == "800")
     }
 
-    @Test func aCredentialMayAskTheInterceptor() async throws {
+    @Test func credentialMayUseTheInterceptor() async throws {
         let interceptor = AuthenticationInterceptor(authenticator: Bearer())
         let answers = Recorded<Bool>()
         let ask: @Sendable () -> Void = { [weak interceptor] in answers.note(interceptor?.credential == nil) }
@@ -205,7 +205,7 @@ struct UserObjectReleaseTests {
         func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool { true }
     }
 
-    @Test func whatTheSignForActivityHeldMayAskIt() {
+    @Test func replacedActivityClosureMayUseMonitorInDeinit() {
         let monitor = NetworkActivityMonitor()
         let answers = Recorded<Bool>()
         func listen(_ asker: Asker) { monitor.onChange { _ in _ = asker } }
@@ -216,23 +216,23 @@ struct UserObjectReleaseTests {
     }
 
     /// Cancelling runs the cancellation handlers of the cancelled user code on the cancelling thread.
-    @Test func whatIsCancelledMayCancelItself() async {
-        let answers = Recorded<UserCodeCall<Void>>()
+    @Test("the cancellation handler of user code may cancel that code again")
+    func cancellingFromACancellationHandler() async throws {
+        let answers = Recorded<InterruptibleUserCode>()
         let isRunning = Gate()
-        let call = UserCodeCall<Void> {
+        let code = InterruptibleUserCode()
+        answers.note(code)
+        async let wasCancelled = code.run {
             await withTaskCancellationHandler {
                 try? await isRunning.wait()
-                while !Task.isCancelled { await Task.yield() }
+                return Task.isCancelled
             } onCancel: {
                 answers.all.first?.cancel()
             }
         }
-        answers.note(call)
-        async let end: Void? = try? call.run()
-        try? await isRunning.waitForArrivals(count: 1)
-        call.cancel()
-        isRunning.open()
-        _ = await end
+        try await isRunning.waitForArrivals(count: 1)
+        code.cancel()
+        #expect(try await wasCancelled)
     }
 
     /// A transport that keeps no control, so the request has the last reference to each.

@@ -25,7 +25,7 @@ struct CancelledWaitTests {
             admitted.withLock { $0 += 1 }
             await Task.yield()
             inUse.withLock { $0 -= 1 }
-            control.finish(permit, nil, nil)
+            control.release(permit)
         }
         @Sendable func once(_ priority: RequestPriority) async {
             switch control.ask(keys, priority, waitingFor: nil) {
@@ -35,7 +35,7 @@ struct CancelledWaitTests {
                 if case .admitted(let permit)? = await place.verdict.wait() {
                     await use(permit)
                 } else if case .admitted(let permit)? = await control.leave(place) {
-                    control.finish(permit, nil, nil)
+                    control.release(permit)
                 }
             }
         }
@@ -81,14 +81,14 @@ struct CancelledWaitTests {
         let control = try #require(ResilienceControl(Resilience(breaker: breaker)))
         let keys = AdmissionKeys(circuit: "a")
         if case .decided(.admitted(let permit)) = control.ask(keys, .normal, waitingFor: nil) {
-            control.finish(permit, AttemptOutcome(status: 500), nil)
+            control.finish(permit, outcome: AttemptOutcome(status: 500), advice: nil)
         }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<64 {
                 group.addTask {
                     for _ in 0..<200 {
                         if case .decided(.admitted(let permit)) = control.ask(keys, .normal, waitingFor: nil) {
-                            control.finish(permit, AttemptOutcome(status: 500), nil)
+                            control.finish(permit, outcome: AttemptOutcome(status: 500), advice: nil)
                         }
                     }
                 }

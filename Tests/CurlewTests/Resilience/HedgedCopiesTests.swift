@@ -1,6 +1,7 @@
 import CurlewCore
 import CurlewLocks
 import CurlewTesting
+import Dispatch
 import Foundation
 import Testing
 
@@ -45,28 +46,29 @@ struct HedgedCopiesTests {
     private var sinkCalls: [String] { sink.calls.withLock { $0 } }
 
     /// Begins the second copy, whose transport starts as well.
-    private func hedge() {
+    private func hedge() async {
         copies.started(.first, first)
-        #expect(copies.beginHedge())
+        #expect(await copies.beginHedge())
         copies.started(.second, second)
     }
 
     /// Reports 10 bytes of an upload.
     private func reportUpload(of copy: HedgeRace.Copy) {
-        copies.passOn(
-            of: copy, orKeep: { $0.sent = (10, 10) }, { [sink] in sink.didSend(bodyBytes: 10, of: 10) })
+        copies.forward(
+            from: copy, otherwise: { $0.sent = (10, 10) }, { [sink] in sink.didSend(bodyBytes: 10, of: 10) })
     }
 
     private func reportEarlyHints(of copy: HedgeRace.Copy) {
         let head = ResponseHead(status: 103)
-        copies.passOn(
-            of: copy, orKeep: { $0.informational.append(head) }, { [sink] in sink.didReceive(informational: head) })
+        copies.forward(
+            from: copy, otherwise: { $0.informational.append(head) },
+            { [sink] in sink.didReceive(informational: head) })
     }
 
     private let cancelled = "cancel: the other copy of the request was faster"
 
     @Test("a single copy passes all its events on")
-    func alone() {
+    func alone() async {
         copies.started(.first, first)
         reportEarlyHints(of: .first)
         reportUpload(of: .first)
@@ -74,14 +76,15 @@ struct HedgedCopiesTests {
         #expect(copies.deliverHeldHead(of: .first, to: sink) != nil)
         #expect(copies.deliverHeldHead(of: .first, to: sink) == nil)
         #expect(sinkCalls == ["103", "sent 10", "head 503"])
-        #expect(copies.route(of: .first) == .deliver && copies.winner == .first && !copies.beginHedge())
+        #expect(copies.route(of: .first) == .deliver && copies.winner == .first)
+        #expect(await !copies.beginHedge())
     }
 
     @Test("with two copies, each copy's events are held back until it has won")
-    func backlog() {
+    func backlog() async {
         copies.started(.first, first)
         reportUpload(of: .first)
-        hedge()
+        await hedge()
         for copy in [HedgeRace.Copy.first, .second] {
             reportEarlyHints(of: copy)
             reportUpload(of: copy)
@@ -96,66 +99,78 @@ struct HedgedCopiesTests {
         #expect(calls(first) == [cancelled] && calls(second).isEmpty)
     }
 
-    @Test("no second copy is begun while the first one calls the sink")
-    func passing() {
+    @Test("a second copy waits while the first one calls the sink", arguments: [false, true])
+    func passing(isCancelled: Bool) async {
         copies.started(.first, first)
-        copies.passOn(of: .first, orKeep: { _ in }, { #expect(!copies.beginHedge()) })
-        #expect(copies.beginHedge())
+        let (calling, isDue) = (OneShot<Void>(), DispatchSemaphore(value: 0))
+        // The call blocks its thread, which must not be one of the tasks' threads.
+        Thread.detachNewThread { [copies] in
+            copies.forward(from: .first, otherwise: { _ in }) {
+                calling.resolve(())
+                isDue.wait()
+                #expect(!copies.isHedged)
+                if isCancelled { copies.cancel(with: CurlewError(.cancelled, phase: .receive)) }
+            }
+        }
+        await calling.wait()
+        isDue.signal()
+        #expect(await copies.beginHedge() != isCancelled)
+        #expect(copies.isHedged != isCancelled)
     }
 
     @Test("a held head is delivered when the other copy has failed")
-    func held() throws {
-        hedge()
+    func held() async throws {
+        await hedge()
         #expect(copies.headArrived(ResponseHead(status: 503), of: .first) == .hold)
         #expect(copies.route(of: .first) == .hold)
         copies.ended(.second, .failure(CurlewError(.connectFailed, phase: .connect)))
         #expect(calls(first) == ["resumeReceiving"] && copies.route(of: .first) == .deliver)
         _ = copies.deliverHeldHead(of: .first, to: sink)
         #expect(sinkCalls == ["head 503"])
-        let (outcome, head) = copies.unused(.second)
+        let (outcome, head) = copies.unusedResult(of: .second)
         #expect(try #require(outcome).error?.code == .connectFailed && head == nil)
     }
 
     @Test("a losing copy that starts late is cancelled when it starts")
-    func lateStart() {
+    func lateStart() async {
         copies.started(.first, first)
-        #expect(copies.beginHedge())
+        #expect(await copies.beginHedge())
         #expect(copies.headArrived(ResponseHead(status: 200), of: .first) == .deliver)
         copies.started(.second, second)
         #expect(calls(second) == [cancelled] && calls(first).isEmpty)
-        #expect(copies.unused(.second).0 == nil)
+        #expect(copies.unusedResult(of: .second).0 == nil)
     }
 
     @Test("a held head of the first copy is delivered if the second copy is refused")
-    func refused() {
+    func refused() async {
         copies.started(.first, first)
-        #expect(copies.beginHedge())
+        #expect(await copies.beginHedge())
         #expect(copies.headArrived(ResponseHead(status: 429), of: .first) == .hold)
         copies.hedgeWasRefused()
         #expect(calls(first) == ["resumeReceiving"] && copies.winner == .first)
     }
 
     @Test("the owner's commands reach both copies, even a copy that starts later")
-    func commands() {
+    func commands() async {
         copies.started(.first, first)
         copies.suspend()
         // A suspended request is not hedged.
-        #expect(!copies.beginHedge())
+        #expect(await !copies.beginHedge())
         copies.resume()
-        #expect(copies.beginHedge())
+        #expect(await copies.beginHedge())
         copies.suspend()
         copies.started(.second, second)
         copies.cancel(with: CurlewError(.cancelled, phase: .receive, reason: "enough"))
         #expect(calls(first) == ["suspend", "resume", "suspend", "cancel: enough"])
         #expect(calls(second) == ["suspend", "cancel: enough"])
-        #expect(!copies.beginHedge())
+        #expect(await !copies.beginHedge())
     }
 
     @Test("a request that is cancelled is not hedged")
-    func cancelledBefore() {
+    func cancelledBefore() async {
         copies.started(.first, first)
         copies.cancel(with: CurlewError(.cancelled, phase: .receive))
-        #expect(!copies.beginHedge())
+        #expect(await !copies.beginHedge())
     }
 
     @Test("over a transport without turns, an observer is notified of the end of the turn at once")
@@ -168,8 +183,8 @@ struct HedgedCopiesTests {
     }
 
     @Test("a slow first copy has a latency when it has lost, and an error response has none")
-    func latency() {
-        hedge()
+    func latency() async {
+        await hedge()
         #expect(copies.latency == nil)
         _ = copies.headArrived(ResponseHead(status: 200), of: .second)
         #expect(copies.latency != nil)

@@ -184,32 +184,12 @@ struct RequestDeadlineTests {
         #expect(told(transport) == [nil, nil])
     }
 
-    private struct Token: AuthenticationCredential, Sendable {
-        var text: String
-        var requiresRefresh: Bool { false }
-    }
-
-    private final class Refreshing: Authenticator {
+    private final class Refreshing: BearerAuthenticator {
         let deadlines = Lock<[Bool]>([])
 
-        func apply(_ credential: Token, to urlRequest: inout URLRequest) {
-            urlRequest.headers.add(.authorization(bearerToken: credential.text))
-        }
-
-        func refresh(_ credential: Token, for session: Session) async throws -> Token {
+        func refresh(_ credential: BearerToken, for session: Session) async throws -> BearerToken {
             deadlines.withLock { $0.append(RequestDeadline.current != nil) }
-            return Token(text: "new")
-        }
-
-        func didRequest(
-            _ urlRequest: URLRequest, with response: HTTPURLResponse,
-            failDueToAuthenticationError error: any Error
-        ) -> Bool {
-            response.statusCode == 401
-        }
-
-        func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool {
-            urlRequest.headers["Authorization"] == "Bearer \(credential.text)"
+            return BearerToken(text: "new")
         }
     }
 
@@ -219,7 +199,7 @@ struct RequestDeadlineTests {
         let transport = MockTransport { $0.headers["Authorization"] == "Bearer new" ? .text("fine") : .status(401) }
         let session = session(
             transport,
-            interceptor: AuthenticationInterceptor(authenticator: authenticator, credential: Token(text: "old")))
+            interceptor: AuthenticationInterceptor(authenticator: authenticator, credential: BearerToken(text: "old")))
         let adapted = Lock(false)
         let text = try await RequestDeadline.within(.seconds(100)) {
             let request = session.request(Self.url).adapt(

@@ -2,6 +2,7 @@ import CurlewCore
 import CurlewLocks
 import CurlewTesting
 import Foundation
+import FoundationNetworking
 import Testing
 
 @testable import Curlew
@@ -23,12 +24,12 @@ struct ResilienceTests {
         return Session(configuration: configuration, transport: transport, interceptor: interceptor)
     }
 
-    private func failure<Value: Sendable>(
-        of work: @escaping @Sendable () async throws -> Value
-    ) async throws -> CurlewError {
-        let result = await Result.of(work)
-        guard case .failure(let error) = result else { throw Unexpected() }
-        return try #require(error as? CurlewError)
+    /// A transport that responds to requests for a path when the gate is open, and to others at once.
+    private func holding(_ path: String, _ gate: Gate) -> MockTransport {
+        MockTransport { request in
+            if request.path == path { try await gate.wait() }
+            return .text("fine")
+        }
     }
 
     private struct Unexpected: Error {}
@@ -49,10 +50,7 @@ struct ResilienceTests {
     @Test("waiting requests are sent by priority, then by arrival")
     func priorities() async throws {
         let gate = Gate()
-        let transport = MockTransport { request in
-            if request.path == "/first" { try await gate.wait() }
-            return .text("fine")
-        }
+        let transport = holding("/first", gate)
         let session = session(transport, Resilience(concurrency: .fixed(1)))
         async let first = session.request("\(Self.origin)/first").data()
         try await gate.waitForArrivals(count: 1)
@@ -76,15 +74,30 @@ struct ResilienceTests {
         #expect(snapshot.concurrency[Self.origin] == .init(inFlight: 0, limit: 1))
     }
 
+    @Test("the attempts of a request that was cancelled while it waited list its URLRequest, and no exchange")
+    func cancelledWait() async throws {
+        let gate = Gate()
+        let transport = holding("/first", gate)
+        let session = session(transport, Resilience(concurrency: .fixed(1)))
+        async let first = session.request("\(Self.origin)/first").data()
+        try await gate.waitForArrivals(count: 1)
+        let waiting = session.request(Self.url)
+        async let response = waiting.response()
+        try await eventually { session.context.resilience?.snapshot().waiting == 1 }
+        waiting.cancel()
+        #expect(await response.error?.code == .cancelled)
+        #expect(waiting.attempts.map { $0.requests.map { $0.url?.path } } == [["/x"]])
+        #expect(waiting.attempts.allSatisfy { $0.tasks.isEmpty })
+        gate.open()
+        _ = try await first
+    }
+
     @Test(
         "requests with the same scope key share a limit, and other keys have limits of their own",
         arguments: [true, false])
     func scopes(isShared: Bool) async throws {
         let gate = Gate()
-        let transport = MockTransport { request in
-            if request.path == "/held" { try await gate.wait() }
-            return .text("fine")
-        }
+        let transport = holding("/held", gate)
         let scope: ResilienceScope = isShared ? .key { _ in "all" } : .key { $0.headers["X-Tenant"] ?? "none" }
         let session = session(transport, Resilience(concurrency: .fixed(1, per: scope))) { $0.timeouts.queue = .zero }
         async let held = session.request("https://a.example/held", headers: ["X-Tenant": "a"]).data()
@@ -101,7 +114,7 @@ struct ResilienceTests {
         let session = session(transport, Resilience(rateLimit: .requests(1, per: .seconds(3_600))))
         _ = try await session.request(Self.url).data()
         let request = session.request(Self.url)
-        let error = try await failure { try await request.data() }
+        let error = try await requireFailure { try await request.data() }
         #expect(error.code == .limited && error.phase == .queue && error.isSafeToRetry && !error.isTimeout)
         #expect(error.url?.absoluteString == Self.url)
         let retryAfter = try #require(error.retryAfter)
@@ -116,17 +129,14 @@ struct ResilienceTests {
     @Test("the queue timeout and the total timeout end a wait in the queue", arguments: [true, false])
     func timeouts(isTotal: Bool) async throws {
         let gate = Gate()
-        let transport = MockTransport { request in
-            if request.path == "/held" { try await gate.wait() }
-            return .text("fine")
-        }
+        let transport = holding("/held", gate)
         let session = session(transport, Resilience(concurrency: .fixed(1)))
         async let held = session.request("\(Self.origin)/held").data()
         try await gate.waitForArrivals(count: 1)
         let request = session.request(Self.url).timeouts {
             if isTotal { $0.total = .milliseconds(20) } else { $0.queue = .milliseconds(20) }
         }
-        let error = try await failure { try await request.data() }
+        let error = try await requireFailure { try await request.data() }
         #expect(error.code == (isTotal ? .totalTimedOut : .queueTimedOut) && error.phase == .queue)
         #expect(await session.resilience.snapshot().waiting == 0)
         gate.open()
@@ -137,10 +147,7 @@ struct ResilienceTests {
     @Test("a session that does not wait fails the request, and a full queue sheds its least important request")
     func refusals() async throws {
         let gate = Gate()
-        let transport = MockTransport { request in
-            if request.path == "/held" { try await gate.wait() }
-            return .text("fine")
-        }
+        let transport = holding("/held", gate)
         var resilience = Resilience(concurrency: .fixed(1))
         resilience.maximumWaiting = 1
         let waiting = session(transport, resilience)
@@ -149,10 +156,10 @@ struct ResilienceTests {
         async let held = waiting.request("\(Self.origin)/held").data()
         async let alsoHeld = impatient.request("\(Self.origin)/held").data()
         try await gate.waitForArrivals(count: 2)
-        let full = try await failure { try await impatient.request(Self.url).data() }
+        let full = try await requireFailure { try await impatient.request(Self.url).data() }
         #expect(full.code == .limited && full.retryAfter == nil)
         let low = waiting.request(Self.url).priority(.low)
-        async let shed = failure { try await low.data() }
+        async let shed = requireFailure { try await low.data() }
         try await eventually { waiting.context.resilience?.snapshot().waiting == 1 }
         async let high = waiting.request(Self.url).priority(.high).data()
         #expect(try await shed.code == .limited)
@@ -181,15 +188,15 @@ struct ResilienceTests {
         let transport = MockTransport { _ in .status(503) }
         let breaker = CircuitBreaker(window: .count(2), minimumCalls: 2, openFor: .seconds(3_600))
         let session = session(transport, Resilience(breaker: breaker), interceptor: Stubborn())
-        let first = try await failure { try await session.request(Self.url).data() }
+        let first = try await requireFailure { try await session.request(Self.url).data() }
         // The second attempt opened the circuit, so there is no third, and the request ends with its response.
         #expect(first.code == .unacceptableStatus && transport.requests.count == 2)
         let request = session.request(Self.url).retry(using: RetryPolicy(exponentialBackoffScale: 0))
-        let error = try await failure { try await request.data() }
+        let error = try await requireFailure { try await request.data() }
         #expect(error.code == .circuitOpen && error.isSafeToRetry && error.retryAfter ?? .zero > .seconds(3_000))
         #expect(request.attempts.count == 1 && transport.requests.count == 2)
         #expect(request.attempts[0].admission?.decision == .circuitOpen)
-        _ = try await failure { try await session.request("https://other.example/").data() }
+        _ = try await requireFailure { try await session.request("https://other.example/").data() }
         #expect(transport.requests.count > 2, "another origin has a circuit of its own")
         let circuit = await session.resilience.snapshot().circuits[Self.origin]
         guard case .open(let remaining)? = circuit?.state else { throw Unexpected() }
@@ -208,7 +215,7 @@ struct ResilienceTests {
         let session = session(
             transport, Resilience(rateLimit: limit), interceptor: RetryPolicy(exponentialBackoffScale: 0))
         let request = session.request(Self.url)
-        let error = try await failure { try await request.data() }
+        let error = try await requireFailure { try await request.data() }
         #expect(error.code == .limited && transport.requests.count == 1 && request.attempts.count == 2)
     }
 
@@ -218,7 +225,7 @@ struct ResilienceTests {
         let transport = MockTransport { _ in isUp.withLock { $0 } ? .text("fine") : .status(500) }
         let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, openFor: .zero)
         let session = session(transport, Resilience(breaker: breaker))
-        for _ in 0..<3 { _ = try await failure { try await session.request(Self.url).data() } }
+        for _ in 0..<3 { _ = try await requireFailure { try await session.request(Self.url).data() } }
         #expect(transport.requests.count == 3)
         isUp.withLock { $0 = true }
         _ = try await session.request(Self.url).data()
@@ -241,13 +248,13 @@ struct ResilienceTests {
         let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1)
         let session = session(transport, Resilience(breaker: breaker))
         // The failure is another server's.
-        _ = try await failure { try await session.request("https://a.example/away").data() }
+        _ = try await requireFailure { try await session.request("https://a.example/away").data() }
         let cancelled = session.request("https://a.example/held")
-        async let error = failure { try await cancelled.data() }
+        async let error = requireFailure { try await cancelled.data() }
         try await gate.waitForArrivals(count: 1)
         cancelled.cancel()
         #expect(try await error.code == .cancelled)
-        _ = try await failure { try await session.request("https://a.example/fine").decode(Int.self) }
+        _ = try await requireFailure { try await session.request("https://a.example/fine").decode(Int.self) }
         let circuit = await session.resilience.snapshot().circuits["https://a.example"]
         #expect(circuit?.failures == 0 && circuit?.calls == 1)
     }
@@ -261,7 +268,7 @@ struct ResilienceTests {
         }
         let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, openFor: .zero)
         let session = session(transport, Resilience(breaker: breaker))
-        _ = try await failure { try await session.request("https://a.example/").data() }
+        _ = try await requireFailure { try await session.request("https://a.example/").data() }
         isDown.withLock { $0 = false }
         #expect(try await session.request("https://a.example/").string() == "there")
         #expect(await session.resilience.snapshot().circuits["https://a.example"]?.state == .closed)
@@ -270,16 +277,13 @@ struct ResilienceTests {
     @Test("a request that is suspended while it waits lets other requests pass")
     func suspendedWhileWaiting() async throws {
         let gate = Gate()
-        let transport = MockTransport { request in
-            if request.path == "/first" { try await gate.wait() }
-            return .text("fine")
-        }
+        let transport = holding("/first", gate)
         let session = session(transport, Resilience(concurrency: .fixed(1)))
         async let first = session.request("\(Self.origin)/first").data()
         try await gate.waitForArrivals(count: 1)
         let waiting = session.request("\(Self.origin)/waiting")
         async let late = waiting.string()
-        while await session.resilience.snapshot().waiting == 0 { await Task.yield() }
+        try await eventually { session.context.resilience?.snapshot().waiting == 1 }
         waiting.suspend()
         gate.open()
         _ = try await first
@@ -296,9 +300,9 @@ struct ResilienceTests {
         let transport = MockTransport { _ in .status(429, headers: ["Retry-After": "3600"]) }
         let session = session(transport, .standard, interceptor: .retryPolicy)
         let first = session.request(Self.url).timeouts { $0.total = .seconds(5) }
-        _ = try await failure { try await first.data() }
+        _ = try await requireFailure { try await first.data() }
         let sent = transport.requests.count
-        let error = try await failure { try await session.request(Self.url).data() }
+        let error = try await requireFailure { try await session.request(Self.url).data() }
         #expect(error.code == .limited && error.retryAfter ?? .zero > .seconds(3_000))
         #expect(transport.requests.count == sent)
     }
@@ -308,7 +312,7 @@ struct ResilienceTests {
         let transport = MockTransport { _ in .status(500) }
         let budget = RetryBudget(ratio: 0, minimumPerSecond: 0, capacity: 3)
         let session = session(transport, Resilience(retryBudget: budget), interceptor: Stubborn())
-        for _ in 0..<4 { _ = try await failure { try await session.request(Self.url).data() } }
+        for _ in 0..<4 { _ = try await requireFailure { try await session.request(Self.url).data() } }
         #expect(transport.requests.count == 4 + 3)
     }
 
@@ -322,14 +326,14 @@ struct ResilienceTests {
         _ = try await session.request(Self.url, method: .post).idempotencyKey().data()
         let keys = transport.requests.map { $0.headers["Idempotency-Key"] }
         #expect(keys.count == 3 && Set(keys).count == 1 && keys[0].flatMap { UUID(uuidString: $0) } != nil)
-        let plain = try await failure { try await session.request(Self.url, method: .post).data() }
+        let plain = try await requireFailure { try await session.request(Self.url, method: .post).data() }
         #expect(plain.code == .unacceptableStatus && transport.requests.count == 4)
         let own = session.request(Self.url, headers: ["Idempotency-Key": "mine"]).idempotencyKey("other")
         _ = await own.response()
         #expect(transport.requests.last?.headers["Idempotency-Key"] == "mine")
         for key in ["", "a\r\nX: y"] {
             let sent = transport.requests.count
-            let error = try await failure { try await session.request(Self.url).idempotencyKey(key).data() }
+            let error = try await requireFailure { try await session.request(Self.url).idempotencyKey(key).data() }
             #expect(error.code == .invalidHeader && transport.requests.count == sent)
         }
     }
@@ -360,8 +364,8 @@ struct ResilienceTests {
         let session = session(transport, Resilience(breaker: breaker)) { $0.cache = ResponseCache() }
         for _ in 0..<3 { _ = try await session.request(Self.url).data() }
         #expect(await session.resilience.snapshot().circuits[Self.origin]?.calls == 1)
-        _ = try await failure { try await session.request("\(Self.origin)/broken").data() }
-        #expect(try await failure { try await session.request(Self.url).data() }.code == .circuitOpen)
+        _ = try await requireFailure { try await session.request("\(Self.origin)/broken").data() }
+        #expect(try await requireFailure { try await session.request(Self.url).data() }.code == .circuitOpen)
         _ = try await session.request(Self.url).cachePolicy(.onlyStored).data()
     }
 
@@ -379,7 +383,7 @@ struct ResilienceTests {
         _ = try await session.request(Self.url).data()
         async let text = session.streamRequest("\(Self.origin)/stream").chunks.reduce(into: Data()) { $0 += $1 }
         try await gate.waitForArrivals(count: 1)
-        #expect(try await failure { try await session.request(Self.url).data() }.code == .limited)
+        #expect(try await requireFailure { try await session.request(Self.url).data() }.code == .limited)
         gate.open()
         #expect(try await text == Data("fine".utf8))
         try await eventually { session.context.resilience?.snapshot().concurrency[Self.origin]?.inFlight == 0 }

@@ -46,7 +46,7 @@ struct ResponseSerializerTests {
     }
 
     @Test(arguments: [nil, Data()])
-    func demandsABody(data: Data?) throws {
+    func emptyBodyIsASerializationError(data: Data?) throws {
         #expect(reason(try failure(of: .data, data)) == "inputDataNilOrZeroLength")
         #expect(reason(try failure(of: .string, data)) == "inputDataNilOrZeroLength")
         #expect(reason(try failure(of: JSONResponseSerializer(), data)) == "inputDataNilOrZeroLength")
@@ -120,7 +120,7 @@ struct ResponseSerializerTests {
         #expect(try serializer.serialize(request: nil, response: nil, data: plain, error: nil) == ["a": 2])
     }
 
-    @Test func saysWhyItCouldNotDecode() throws {
+    @Test func decodingErrorHasItsReason() throws {
         let error = try failure(of: DecodableResponseSerializer<[String: Int]>(), Data("[1]".utf8))
         #expect(reason(error) == "decodingFailed")
         #expect(error?.underlying is DecodingError)
@@ -144,13 +144,13 @@ struct ResponseSerializerTests {
         #expect(try serializer.serialize(request: nil, response: response, data: data, error: nil) == expected)
     }
 
-    @Test func theEncodingOfTheCallerWins() throws {
+    @Test func encodingOfSerializerOverridesTheResponse() throws {
         let response = Self.response(200, ["Content-Type": "text/plain; charset=utf-8"])
         let serializer = StringResponseSerializer(encoding: .isoLatin1)
         #expect(try serializer.serialize(request: nil, response: response, data: Data([0xE9]), error: nil) == "é")
     }
 
-    @Test func saysWhichEncodingFailed() throws {
+    @Test func stringErrorHasItsReason() throws {
         let error = try failure(
             of: StringResponseSerializer(),
             Data([0xFF]),

@@ -89,14 +89,14 @@ struct ResponseValidationTests {
         #expect(self.error(ResponseValidation.contentType(type, in: acceptable, bodyIsEmpty: true)) == nil)
     }
 
-    @Test func saysWhatWasAcceptable() {
+    @Test func errorNamesTheAcceptableContentTypes() {
         let mismatch = error(ResponseValidation.contentType("a/b", in: ["z/z", "c/d"], bodyIsEmpty: false))
         #expect(mismatch?.reason == #"Response content type "a/b" does not match any acceptable type: c/d,z/z."#)
         let missing = error(ResponseValidation.contentType(nil, in: ["z/z", "c/d"], bodyIsEmpty: false))
         #expect(missing?.reason == "Response had no content type; acceptable are: c/d,z/z.")
     }
 
-    @Test func checksFiles() throws {
+    @Test func contentTypeIsRequiredOnlyForNonEmptyFile() throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try Data().write(to: url)
         defer { try? FileManager.default.removeItem(at: url) }
@@ -111,7 +111,7 @@ struct ResponseValidationTests {
         #expect(check(url.appendingPathExtension("not"))?.phase == .validation)
     }
 
-    @Test func acceptsWhatTheRequestAsksFor() {
+    @Test func acceptHeaderDecidesAcceptedContentTypes() {
         #expect(ResponseValidation.acceptableContentTypes(of: nil) == ["*/*"])
         #expect(ResponseValidation.acceptableContentTypes(of: "a/b,c/d") == ["a/b", "c/d"])
         #expect(

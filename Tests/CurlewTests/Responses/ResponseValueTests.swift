@@ -50,7 +50,7 @@ struct ResponseValueTests {
         #expect(failed.tryMapError { _ in Reason() }.error is Reason)
     }
 
-    @Test func downloadResponsesMapToo() throws {
+    @Test func downloadResponsesAreMapped() throws {
         let url = try #require(URL(string: "file:///tmp/file"))
         let response = AFDownloadResponse<String>(
             request: nil,
@@ -70,7 +70,7 @@ struct ResponseValueTests {
         #expect(response.debugDescription == "[Request]: None\n[Result]: success(\"file\")")
     }
 
-    @Test func describesItself() throws {
+    @Test func descriptionsShowRequestAndResponse() throws {
         #expect(try response(.success("x")).description == "success(\"x\")")
         #expect(try response(.success("x")).debugDescription == "[Request]: None\n[Result]: success(\"x\")")
         var request = try URLRequest(url: "https://example.com/", method: .post, headers: ["B": "2"])

@@ -18,7 +18,7 @@ struct StringEncodingTests {
     ]
 
     @Test(arguments: cases.indices)
-    func encodings(index: Int) async throws {
+    func textIsDecodedInTheEncodingOfTheResponse(index: Int) async throws {
         let (type, bytes, text) = Self.cases[index]
         let headers: HTTPHeaders = type.map { ["Content-Type": $0] } ?? [:]
         let session = Session(
@@ -28,12 +28,12 @@ struct StringEncodingTests {
         #expect(file == text)
     }
 
-    @Test func aNamedEncodingComesFirst() async throws {
+    @Test func explicitEncodingOverridesTheResponse() async throws {
         let session = Session(transport: MockTransport { _ in .text("Zü") })
         #expect(try await session.request("https://example.org/").string(encoding: .isoLatin1) == "ZÃ¼")
     }
 
-    @Test func anErrorShowsTheBodyOnce() {
+    @Test func errorTextShowsTheBodyOnce() {
         let head = ResponseHead(status: 200, headers: ["Content-Type": "text/plain"])
         let result = RunResult(
             response: LazyResponse(url: URL(filePath: "/"), head: head), body: .data(Data("no JSON".utf8)), error: nil)
@@ -42,7 +42,7 @@ struct StringEncodingTests {
         #expect(once.located(in: result).reason == once.reason)
     }
 
-    @Test func theSerializerKeepsAlamofiresDefault() throws {
+    @Test func stringSerializerDefaultsToLatin1LikeAlamofire() throws {
         let serializer = StringResponseSerializer()
         let text = try serializer.serialize(request: nil, response: nil, data: Data("Zü".utf8), error: nil)
         #expect(text == "ZÃ¼")

@@ -118,10 +118,14 @@ struct TrailerTests {
         #expect(messages.all == ["Set-Cookie", "Content-Length", "Location"])
     }
 
-    private static func overHTTP2() throws -> (TestServer, Session) {
+    private static func overHTTP2(maximumHeaderSize: Int = 256 * 1024) throws -> (TestServer, Session) {
         var configuration = TestServer.Configuration()
         configuration.protocols = [.http2]
-        let session = Session(configuration: SessionConfiguration { $0.httpVersion = .http2PriorKnowledge })
+        let session = Session(
+            configuration: SessionConfiguration {
+                $0.httpVersion = .http2PriorKnowledge
+                $0.maximumHeaderSize = maximumHeaderSize
+            })
         return (try TestServer(configuration), session)
     }
 
@@ -133,6 +137,35 @@ struct TrailerTests {
         #expect(response.head?.version == .http2)
         #expect(response.head?.headers.contains(name: "Content-Length") == false)
         #expect(response.trailers?["x-sum"] == "1")
+    }
+
+    /// nghttp2 itself resets a stream whose trailers have a `Content-Length`.
+    @Test("trailer fields that are needed before the body are dropped over HTTP/2, too")
+    func forbiddenOverHTTP2() async throws {
+        let (server, session) = try Self.overHTTP2()
+        server.route("/bad") { _ in
+            Self.trailed(["Set-Cookie": "a=1", "X-Sum": "1", "Location": "/get", "Cache-Control": "max-age=60"])
+        }
+        let response = await session.request(server.url("/bad")).response()
+        #expect(response.head?.version == .http2 && response.head?.status == 200)
+        #expect(response.trailers?.count == 1 && response.trailers?["x-sum"] == "1")
+        #expect(response.data == Data("hello".utf8))
+    }
+
+    @Test("the size of the head and the trailers together is limited over HTTP/2, too", arguments: [8, 40])
+    func tooManyOverHTTP2(_ count: Int) async throws {
+        let (server, session) = try Self.overHTTP2(maximumHeaderSize: 16 * 1024)
+        server.route("/many") { _ in
+            var trailers = HTTPHeaders()
+            for number in 0..<count {
+                trailers.append(name: "X-\(number)", value: String(repeating: "v", count: 1000))
+            }
+            return Self.trailed(trailers)
+        }
+        let response = await session.request(server.url("/many")).response()
+        #expect(response.head?.status == 200)
+        #expect(response.error?.code == (count == 40 ? .limitExceeded : nil), "\(response.error as Any)")
+        #expect(response.trailers?.count == (count == 40 ? nil : count))
     }
 
     /// The server holds the trailers back: until the body has been read if libcurl waits for them, and otherwise until
@@ -200,7 +233,7 @@ struct TrailerTests {
             session.streamRequest(server.url("/anything"), method: .post, body: .data(Data())).sendingTrailers { [:] },
         ]
         for request in requests {
-            let result = await request.outcome(of: request.beginAwaiting(), checksStatus: true)
+            let result = await request.driveOrJoin(request.beginAwaiting(), checksStatus: true)
             #expect(result.error?.code == .invalidBody)
         }
         #expect(server.connectionCount == 0)

@@ -59,7 +59,7 @@ struct ServerTrustSessionTests {
         return response.error?.code.rawValue ?? "\(response.head?.status ?? 0)"
     }
 
-    @Test(.enabled(if: Capabilities.current.usesOpenSSL)) func evaluatorsDecideInPlaceOfLibcurl() async throws {
+    @Test(.enabled(if: Capabilities.current.usesOpenSSL)) func evaluatorsReplaceTheVerdictOfLibcurl() async throws {
         let server = try SelfSignedServer()
         func manager(_ evaluator: any ServerTrustEvaluating) -> ServerTrustManager {
             ServerTrustManager(evaluators: ["localhost": evaluator])
@@ -78,7 +78,7 @@ struct ServerTrustSessionTests {
         #expect(await status(server, manager(other)) == "certificateUntrusted")
     }
 
-    @Test(.enabled(if: Capabilities.current.usesOpenSSL)) func hostsWithoutAnEvaluatorAreStillVerified() async throws {
+    @Test(.enabled(if: Capabilities.current.usesOpenSSL)) func hostsWithoutEvaluatorAreStillVerified() async throws {
         let server = try SelfSignedServer()
         #expect(await status(server, ServerTrustManager(evaluators: [:])) == "certificateUntrusted")
         let lenient = ServerTrustManager(allHostsMustBeEvaluated: false, evaluators: [:])

@@ -62,7 +62,7 @@ struct ServerTrustTests {
     @Test(arguments: [
         (10, CurlewError.Code.certificateExpired), (18, .certificateUntrusted), (23, .certificateRevoked),
     ])
-    func believesLibcurlsResult(result: Int, expected: CurlewError.Code) {
+    func evaluatorUsesTheVerifyResultOfLibcurl(result: Int, expected: CurlewError.Code) {
         #expect(code(DefaultTrustEvaluator(), trust(verifyResult: result)) == expected)
         #expect(code(DisabledTrustEvaluator(), trust(verifyResult: result)) == nil)
     }
@@ -74,14 +74,14 @@ struct ServerTrustTests {
         #expect(code(PinnedCertificatesTrustEvaluator(certificates: []), trust()) == .certificateUntrusted)
     }
 
-    @Test func aStrangersCertificateBesideTheChainProvesNothing() {
+    @Test func pinOfCertificateOutsideTheChainFails() {
         let padded = trust([all.leaf, all.root, all.stranger])
         #expect(code(PinnedCertificatesTrustEvaluator(certificates: [all.stranger]), padded) == .certificateUntrusted)
         #expect(code(PublicKeysTrustEvaluator(keys: [all.stranger.publicKey]), padded) == .certificateUntrusted)
         #expect(padded.verifiedCertificates == [all.leaf, all.root])
     }
 
-    @Test func aCertificateThatAServerIssuedIsNotItsAuthoritys() {
+    @Test func pinnedRootDoesNotTrustLeafIssuedByServer() {
         let chain = trust([all.impostor, all.leaf, all.root], verifyResult: 24)
         #expect(chain.verifiedCertificates == [all.impostor])
         let keys = PublicKeysTrustEvaluator(keys: [all.root.publicKey], performDefaultValidation: false)
@@ -155,7 +155,7 @@ struct ServerTrustTests {
         )
     }
 
-    @Test func compositesNeedEveryOne() {
+    @Test func compositeNeedsEveryEvaluatorToPass() {
         let composite = CompositeTrustEvaluator(evaluators: [
             DefaultTrustEvaluator(), PublicKeysTrustEvaluator(keys: [all.stranger.publicKey]),
         ])
@@ -163,7 +163,7 @@ struct ServerTrustTests {
         #expect(code(CompositeTrustEvaluator(evaluators: []), trust()) == nil)
     }
 
-    @Test func managersChooseByHost() throws {
+    @Test func trustManagerChoosesEvaluatorByHost() throws {
         let strict = ServerTrustManager(evaluators: ["example.com": DisabledTrustEvaluator()])
         #expect(try strict.serverTrustEvaluator(forHost: "example.com") is DisabledTrustEvaluator)
         #expect(try strict.serverTrustEvaluator(forHost: "EXAMPLE.com") is DisabledTrustEvaluator)
@@ -173,7 +173,7 @@ struct ServerTrustTests {
         #expect(try lenient.serverTrustEvaluator(forHost: "other.com") == nil)
     }
 
-    @Test func withoutAnEvaluatorTheSessionsRulesHold() {
+    @Test func hostsWithoutEvaluatorUseTheSessionsVerification() {
         let manager = ServerTrustManager(
             allHostsMustBeEvaluated: false, evaluators: ["own.com": DisabledTrustEvaluator()])
         func verdict(_ verification: CertificateVerification, _ trust: ServerTrust) -> CurlewError.Code? {

@@ -34,7 +34,7 @@ struct DroppedSessionTests {
         }
     }
 
-    @Test func failTheHandlersOfRequestsThatWereNeverStarted() async throws {
+    @Test func droppedSessionFailsHandlersOfUnstartedRequests() async throws {
         let left = Left()
         let answers = Recorded<CurlewError.Code?>()
         let transport = MockTransport { _ in .text("x") }
@@ -53,7 +53,7 @@ struct DroppedSessionTests {
         try await left.expectGone()
     }
 
-    @Test func letRunningRequestsFinishForTheirHandlers() async throws {
+    @Test func droppedSessionLetsRunningRequestsFinish() async throws {
         let left = Left()
         let gate = Gate()
         let transport = MockTransport { _ in
@@ -78,7 +78,7 @@ struct DroppedSessionTests {
         try await left.expectGone()
     }
 
-    @Test func areGoneAfterCancelledFailedRetriedAndRedirectedRequests() async throws {
+    @Test func droppedSessionIsReleasedAfterRequestsOfAnyOutcome() async throws {
         let count = Lock(0)
         let transport = MockTransport { request in
             switch request.path {
@@ -113,7 +113,7 @@ struct DroppedSessionTests {
         }
     }
 
-    @Test func areGoneAfterAStreamThatNobodyReadToItsEnd() async throws {
+    @Test func droppedSessionIsReleasedAfterUnfinishedStream() async throws {
         let server = try TestServer()
         let left = Left()
         do {
@@ -127,7 +127,7 @@ struct DroppedSessionTests {
         server.stop()
     }
 
-    @Test func closeTheirConnections() async throws {
+    @Test func droppedSessionClosesItsConnections() async throws {
         let server = try TestServer()
         let left = Left()
         do {

@@ -55,7 +55,7 @@ struct KeptStateTests {
         #expect(read.first?.expires == nil || !keeps)
     }
 
-    @Test func aJarTakesFromADamagedFileWhatIsThere() async throws {
+    @Test func cookieJarReadsTheIntactPartOfDamagedFile() async throws {
         let scratch = try ScratchDirectory()
         let file = scratch.file("cookies.txt")
         let jar = CookieJar(file: file)
@@ -76,7 +76,7 @@ struct KeptStateTests {
         #expect(CookieJar(file: file).cookies.isEmpty)
     }
 
-    @Test func aReaderSeesTheOldFileOrTheNewOne() async throws {
+    @Test func readerSeesOldOrNewCookieFileNeverAPart() async throws {
         let scratch = try ScratchDirectory()
         let file = scratch.file("cookies.txt")
         let jar = CookieJar(file: file)
@@ -101,7 +101,7 @@ struct KeptStateTests {
         #expect(CookieJar(file: file).cookies.count == 51)
     }
 
-    @Test func whatComesInWhileOthersAreRemovedStays() async {
+    @Test func cookiesSetDuringRemovalOfOthersAreKept() async {
         let jar = CookieJar()
         for index in 0..<50 { jar.set(cookie("old\(index)", "x")) }
         await withTaskGroup(of: Void.self) { group in
@@ -112,7 +112,7 @@ struct KeptStateTests {
         #expect(jar.cookies.count { $0.name.hasPrefix("old") } == 0)
     }
 
-    @Test func hostsThatWantHTTPSAreKept() async throws {
+    @Test func hstsPoliciesAreKeptInAFile() async throws {
         let scratch = try ScratchDirectory()
         let file = scratch.file("hsts.json")
         let transport = MockTransport { _ in
@@ -139,7 +139,7 @@ struct KeptStateTests {
         #expect(HSTSStore(file: file).contains("example.org"))
     }
 
-    @Test func aFileThatCannotBeWrittenIsATypedError() async throws {
+    @Test func unwritableCookieFileIsAnError() async throws {
         let jar = CookieJar(file: URL(filePath: "/nonexistent/folder/cookies.txt"))
         jar.set(cookie("a", "b"))
         await #expect(throws: CurlewError.self) { try await jar.save() }

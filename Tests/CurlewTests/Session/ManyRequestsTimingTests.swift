@@ -38,13 +38,13 @@ struct ManyRequestsTimingTests {
         return fastest
     }
 
-    @Test func endingOneCostsAsMuchAmongManyAsAmongFew() async throws {
+    @Test func endingARequestCostsTheSameAmongMany() async throws {
         // A walk along all awaited requests would make it fifty times as much.
         let (few, many) = (try await timeOfEachEnd(400), try await timeOfEachEnd(20_000))
         #expect(many < few * 10, "\(few) among 400, \(many) among 20 000")
     }
 
-    @Test func everyWaiterHearsOfTheEndOfHundreds() async throws {
+    @Test func everyWaiterReturnsWhenHundredsAreCancelled() async throws {
         let transport = MockTransport { _ in .hanging }
         let session = Session(transport: transport)
         let count = 400

@@ -18,13 +18,13 @@ struct SessionLifecycleTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test func anUnheldSessionServesItsRequest() async throws {
+    @Test func unretainedSessionCompletesItsRequest() async throws {
         let transport = MockTransport { _ in .text("x") }
         let text = try await Session(transport: transport).request("https://example.org/").string()
         #expect(text == "x")
     }
 
-    @Test func cancellingTheTaskOfWithSessionCancelsWhatIsStillRunning() async throws {
+    @Test func cancellingTheWithSessionTaskCancelsItsRequests() async throws {
         let transport = MockTransport { _ in .hanging }
         let task = Task {
             await withSession(transport: transport) { session in
@@ -39,7 +39,7 @@ struct SessionLifecycleTests {
     }
 
     /// The handle's task may reach the session late, but its request was started before draining began.
-    @Test func drainingMeansWhatWasStartedBefore() async throws {
+    @Test func drainingCompletesRequestsStartedBefore() async throws {
         for _ in 0..<50 {
             let session = Session(transport: MockTransport { _ in .text("x") })
             let handle = session.request("https://example.org/").serializingString()
@@ -54,7 +54,7 @@ struct SessionLifecycleTests {
 
     /// Several threads make requests of both kinds while the session begins to drain. Each request is completed or
     /// refused, and none is left when draining has ended.
-    @Test func requestsThatComeWhileItDrainsAreTakenWholeOrRefused() async throws {
+    @Test func requestsDuringDrainingAreCompletedOrRefused() async throws {
         for _ in 0..<50 {
             let transport = MockTransport { _ in .text("x") }
             let session = Session(transport: transport)
@@ -83,7 +83,7 @@ struct SessionLifecycleTests {
         }
     }
 
-    @Test func cancellingAllMeansWhatWasStartedBefore() async {
+    @Test func cancelAllCancelsRequestsStartedBefore() async {
         for _ in 0..<50 {
             let transport = MockTransport { _ in .hanging }
             let session = Session(transport: transport)
@@ -96,7 +96,7 @@ struct SessionLifecycleTests {
         }
     }
 
-    @Test func invalidatingEndsWhatWasStartedBefore() async {
+    @Test func invalidatingEndsRequestsStartedBefore() async {
         for _ in 0..<50 {
             let session = Session(transport: MockTransport { _ in .hanging })
             let handle = session.request("https://example.org/").serializingData()
@@ -134,7 +134,7 @@ struct SessionLifecycleTests {
         #expect(response.error?.code == .sessionClosed)
     }
 
-    @Test func everyCallOfInvalidateReturnsWhenTheTransportIsShutDown() async throws {
+    @Test func everyInvalidateCallReturnsAfterTransportShutdown() async throws {
         struct SlowToClose: Transport {
             let closing = Gate()
             let order: Recorded<String>

@@ -3,8 +3,8 @@ import Testing
 @testable import Curlew
 
 struct SessionStateTests {
-    @Test func aSessionClosesOnce() {
-        var machine = SessionStateMachine()
+    @Test func sessionClosesOnlyOnce() {
+        var machine = SessionLifecycle()
         #expect(machine.takesRequests)
         machine.drainBegan()
         #expect(machine.state == .draining && !machine.takesRequests)

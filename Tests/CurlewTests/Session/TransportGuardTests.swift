@@ -30,7 +30,7 @@ struct TransportGuardTests {
     }
 
     @Test(arguments: changes.indices)
-    func oneThatDoesNotSayThatItEnforcesThemCarriesNothing(_ index: Int) async {
+    func transportThatDoesNotEnforceGuardsSendsNothing(_ index: Int) async {
         let configuration = SessionConfiguration(Self.changes[index])
         for transport in [Own(other: answering) as any Transport, RecordingTransport(Own(other: answering))] {
             #expect(await code(Session(configuration: configuration, transport: transport)) == .unsupported)
@@ -41,7 +41,7 @@ struct TransportGuardTests {
         }
     }
 
-    @Test func withoutGuardsEveryTransportDoes() async {
+    @Test func everyTransportIsAcceptedWithoutGuards() async {
         #expect(await code(Session(transport: Own(other: answering))) == nil)
         let direct = SessionConfiguration {
             $0.proxy = .none
@@ -50,7 +50,7 @@ struct TransportGuardTests {
         #expect(await code(Session(configuration: direct, transport: Own(other: answering))) == nil)
     }
 
-    @Test func anotherConfigurationsTransportIsNone() async throws {
+    @Test func transportOfAnotherConfigurationIsRefused() async throws {
         let server = try TestServer()
         let configuration = SessionConfiguration {
             $0.proxy = .none
@@ -67,7 +67,7 @@ struct TransportGuardTests {
         server.stop()
     }
 
-    @Test func aTrustManagerIsAskedOrNothingIsSent() async throws {
+    @Test func transportWithoutTheTrustManagerIsRefused() async throws {
         let server = try TestServer()
         let manager = ServerTrustManager(evaluators: ["example.org": DefaultTrustEvaluator()])
         let other = ServerTrustManager(evaluators: ["example.org": DisabledTrustEvaluator()])
@@ -89,7 +89,7 @@ struct TransportGuardTests {
     }
 
     @Test(arguments: ["api.example.com", "API.Example.COM"], ["api.example.com", "Api.EXAMPLE.com"])
-    func evaluatorsAreFoundWhateverTheCase(_ key: String, _ host: String) throws {
+    func evaluatorsAreFoundInAnyCaseOfTheHost(_ key: String, _ host: String) throws {
         let manager = ServerTrustManager(evaluators: [key: DisabledTrustEvaluator()])
         #expect(try manager.serverTrustEvaluator(forHost: host) is DisabledTrustEvaluator)
         #expect(manager.evaluators.keys.contains(key))
@@ -108,7 +108,7 @@ struct TransportGuardTests {
         ("http://example.org:8080", "https://example.org:8080/", false),
         ("example.org:8080", "http://example.org:8080/", true), ("example.org:8080", "http://example.org/", false),
     ])
-    func credentialsGoToTheirOriginAlone(_ key: String, _ url: String, _ goes: Bool) async throws {
+    func credentialsAreSentOnlyToTheirOrigin(_ key: String, _ url: String, _ goes: Bool) async throws {
         let session = Session(
             configuration: SessionConfiguration {
                 $0.credentials = [key: TransferAuthentication(username: "u", password: "p")]

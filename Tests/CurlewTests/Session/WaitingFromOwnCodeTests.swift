@@ -180,7 +180,7 @@ private final class Program: RequestInterceptor, RedirectHandler, CachedResponse
     let hasReturned = Gate()
     private let place: Place
     private let code: @Sendable (Session) async -> Void
-    private let reference = Watched<WeakSession?>(nil)
+    private let reference = Watched<WeakReference<Session>?>(nil)
 
     init(waits place: Place, _ code: @escaping @Sendable (Session) async -> Void) {
         self.place = place
@@ -205,13 +205,13 @@ private final class Program: RequestInterceptor, RedirectHandler, CachedResponse
             return Self.respond(request)
         }
         let session = Session(configuration: configuration, transport: transport, cachedResponseHandler: self)
-        reference.change { $0 = WeakSession(session: session) }
+        reference.change { $0 = WeakReference(session) }
         return session
     }
 
     func request(of session: Session) -> DataRequest {
         // If one program runs inside another, its requests belong to the other's session.
-        reference.change { $0 = WeakSession(session: session) }
+        reference.change { $0 = WeakReference(session) }
         let url = "https://e.com/\(place.rawValue)"
         switch place {
         case .refresh, .refreshAfterRefusal:
@@ -236,7 +236,7 @@ private final class Program: RequestInterceptor, RedirectHandler, CachedResponse
     }
 
     private func wait(in place: Place) async {
-        guard place == self.place, !hasReturned.isOpen, let session = reference.value?.session else { return }
+        guard place == self.place, !hasReturned.isOpen, let session = reference.value?.object else { return }
         isWaiting.open()
         await code(session)
         hasReturned.open()

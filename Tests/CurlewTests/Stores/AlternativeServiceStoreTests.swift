@@ -11,7 +11,7 @@ struct AlternativeServiceStoreTests {
     private let origin = SecureOrigin(host: "a.example", port: 443)
     private let announced: HTTPHeaders = ["Alt-Svc": "h3=\":443\"; ma=1000"]
 
-    @Test func itKnowsWhatWasAnnounced() {
+    @Test func announcedAlternativeIsStored() {
         let store = AlternativeServiceStore()
         #expect(store.isEmpty && !store.hasAlternative(for: url))
         store.receive(announced, from: origin)
@@ -22,7 +22,7 @@ struct AlternativeServiceStoreTests {
         #expect(store.isEmpty)
     }
 
-    @Test func aFileKeepsIt() async throws {
+    @Test func alternativesAreKeptInAFile() async throws {
         let file = URL.temporaryDirectory.appending(path: "alternatives-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         let store = AlternativeServiceStore(file: file)
@@ -33,7 +33,7 @@ struct AlternativeServiceStoreTests {
         #expect(!AlternativeServiceStore(file: file).hasAlternative(for: url))
     }
 
-    @Test func anotherNetworkHasOthers() {
+    @Test func networkChangeKeepsOnlyPersistentAlternatives() {
         let store = AlternativeServiceStore()
         store.receive(announced, from: origin)
         store.networkChanged()
@@ -43,7 +43,7 @@ struct AlternativeServiceStoreTests {
         #expect(store.hasAlternative(for: url))
     }
 
-    @Test func itIsHandedToTheTransport() {
+    @Test func alternativeServiceStoreIsPassedToTransport() {
         let store = AlternativeServiceStore()
         let configuration = SessionConfiguration {
             $0.alternativeServices = store

@@ -24,13 +24,13 @@ struct CookieExchangeTests {
     }
 
     @Test(arguments: cookies)
-    func foundationsFormHasTheSame(cookie: Cookie) throws {
+    func httpCookieHasTheSameAttributes(cookie: Cookie) throws {
         let foreign = try #require(cookie.httpCookie)
         #expect(foreign.name == cookie.name && foreign.value == cookie.value)
         #expect(facts(Cookie(foreign)) == facts(cookie))
     }
 
-    @Test func whatFoundationCannotSayIsLeftOut() {
+    @Test func namelessCookieIsOmittedFromHTTPCookies() {
         let jar = CookieJar()
         jar.set(Cookie(name: "", value: "bare", domain: "example.org", created: Date()))
         jar.set(Cookie(name: "a", value: "b", domain: "example.org", created: Date()))
@@ -54,7 +54,7 @@ struct CookieExchangeTests {
         #expect(try await session.request(apart).string() == "none")
     }
 
-    @Test func aFieldOfTheUsersIsSentInsteadOfTheJars() async throws {
+    @Test func explicitCookieFieldReplacesStoredCookies() async throws {
         let jar = CookieJar()
         let stored = try #require(
             HTTPCookie(properties: [.name: "sid", .value: "1", .domain: "example.org", .path: "/"]))
@@ -73,7 +73,7 @@ struct CookieExchangeTests {
         #expect(try await shared.request("https://example.org/").string() == "shared=1")
     }
 
-    @Test func aRequestThatHandlesNoCookiesKeepsNone() async throws {
+    @Test func requestWithoutCookieHandlingStoresNone() async throws {
         let jar = CookieJar()
         let session = Session(
             configuration: SessionConfiguration { $0.cookies = jar },
@@ -87,7 +87,7 @@ struct CookieExchangeTests {
         #expect(jar.cookies.map(\.pair) == ["a=b"])
     }
 
-    @Test func aFileOfCurlsIsTakenInAndWrittenOut() throws {
+    @Test func netscapeFileIsImportedAndExported() throws {
         let text = """
             # Netscape HTTP Cookie File
             .example.org\tTRUE\t/\tTRUE\t4000000000\tsid\tsecret
@@ -105,7 +105,7 @@ struct CookieExchangeTests {
     }
 
     @Test(arguments: ["co.uk", "co.uk.", "CO.UK", "com."])
-    func theSystemsListKnowsASuffixInEachSpelling(suffix: String) {
+    func publicSuffixIsKnownInEachSpelling(suffix: String) {
         #expect(SystemPublicSuffixes().isPublicSuffix(suffix))
         #expect(!SystemPublicSuffixes().isPublicSuffix("example." + suffix))
     }

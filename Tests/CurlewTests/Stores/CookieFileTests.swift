@@ -15,7 +15,7 @@ struct CookieFileTests {
         var writes: [Bool] = []
         for field in fields {
             jar.receive(["Set-Cookie": field], from: try #require(URL(string: "https://a.test/")))
-            await jar.file?.settled()
+            await jar.file?.untilWritten()
             writes.append(scratch.names == ["cookies.txt"])
             try? FileManager.default.removeItem(at: file)
         }
@@ -27,17 +27,17 @@ struct CookieFileTests {
     private static let expiry = HTTPDate.string(from: Date(timeIntervalSinceNow: 30 * 86_400))
     private let dated = "kept=1; Expires=\(expiry)"
 
-    @Test func whatIsNotInTheFileDoesNotWriteIt() async throws {
+    @Test func sessionCookieDoesNotWriteTheFile() async throws {
         #expect(try await writes([dated, "s=1", "s=2", dated]) == [true, false, false, false])
         #expect(try await writes([dated, "kept=2; Expires=\(Self.expiry)"]) == [true, true])
     }
 
-    @Test func sessionCookiesThatAreKeptWriteIt() async throws {
+    @Test func keptSessionCookiesWriteTheFile() async throws {
         #expect(try await writes(["s=1", "s=1", "s=2"], keepsSessionCookies: true) == [true, false, true])
     }
 
     /// `save()` writes even if the jar has not changed, and so restores a file that another program removed or changed.
-    @Test func savingAlwaysWrites() async throws {
+    @Test func saveWritesTheFileEvenIfUnchanged() async throws {
         let scratch = try ScratchDirectory()
         let jar = CookieJar(file: scratch.file("cookies.txt"))
         jar.receive(["Set-Cookie": dated], from: try #require(URL(string: "https://a.test/")))

@@ -15,21 +15,21 @@ struct HSTSStoreTests {
         var writes: [Bool] = []
         for field in fields {
             store.receive(["Strict-Transport-Security": field], from: try #require(URL(string: "https://\(host)/")))
-            await store.file?.settled()
+            await store.stored.file?.untilWritten()
             writes.append(scratch.names == ["hsts.json"])
             try? FileManager.default.removeItem(at: file)
         }
         return writes
     }
 
-    @Test func whatIsSaidAgainIsNotWrittenAgain() async throws {
+    @Test func repeatedHSTSPolicyDoesNotWriteTheFile() async throws {
         let (year, day) = ("max-age=31536000; includeSubDomains", "max-age=86400; includeSubDomains")
         #expect(try await writes([year, year, year, year]) == [true, false, false, false])
         #expect(try await writes([year, "max-age=31536000", "max-age=31536000"]) == [true, true, false])
         #expect(try await writes([year, day, "max-age=0", "max-age=0"]) == [true, true, true, false])
     }
 
-    @Test func whatSaysNothingIsNotWritten() async throws {
+    @Test func ineffectiveHSTSFieldDoesNotWriteTheFile() async throws {
         #expect(try await writes(["nonsense", "max-age=0"]) == [false, false])
         #expect(try await writes(["max-age=31536000"], from: "1.2.3.4") == [false])
     }

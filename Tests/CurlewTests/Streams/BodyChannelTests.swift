@@ -1,5 +1,6 @@
 import CurlewCore
 import CurlewLocks
+import CurlewTesting
 import Foundation
 import Testing
 
@@ -67,7 +68,7 @@ struct BodyChannelTests {
         let control = TurningControl()
         channel.producerStarts(control)
         async let all = channel.take()
-        while !channel.hasWaiter { await Task.yield() }
+        try await eventually { channel.hasWaiter }
         for text in ["one", "two", "three"] { #expect(send(text, into: channel)) }
         #expect(channel.hasWaiter)
         #expect(control.endTurn() == 1)

@@ -14,12 +14,7 @@ struct DroppedStreamTests {
     let session = Session()
     let server: TestServer
 
-    init() throws {
-        var configuration = TestServer.Configuration()
-        configuration.sendBufferSize = 64 << 10
-        server = try TestServer(configuration)
-        server.routeEndlessBody()
-    }
+    init() throws { server = try TestServer.endless() }
 
     private func stream() -> DataStreamRequest { session.streamRequest(server.url("/endless")) }
 
@@ -98,6 +93,32 @@ struct DroppedStreamTests {
             #expect(try await request.head().status == 200)
         }
         try await isOver(few)
+    }
+
+    @Test("streams over HTTP/2 end when they are dropped, and their connection serves other requests")
+    func http2() async throws {
+        var configuration = TestServer.Configuration()
+        configuration.tls = TestServer.TLS()
+        configuration.protocols = [.http2]
+        let server = try TestServer(configuration)
+        server.routeEndlessBody()
+        let roots = server.trustRoots
+        let session = Session(
+            configuration: SessionConfiguration {
+                $0.proxy = .none
+                $0.tls.trustRoots = roots
+            })
+        func use() async throws {
+            for _ in 0..<8 { _ = try await session.streamRequest(server.url("/endless")).head() }
+        }
+        try await use()
+        let registry = session.registry
+        try await eventually { registry.withLock { $0.activeRequests.isEmpty } }
+        while await session.connections.totals.inUse > 0 { try await Task.sleep(for: .milliseconds(2)) }
+        let request = session.request(server.url("/get"))
+        _ = try await request.data()
+        #expect(request.head?.version == .http2 && request.metrics?.isConnectionReused == true)
+        #expect(server.connectionCount < 8)
     }
 
     @Test("a stream ends when it is dropped with sequences that were not iterated")

@@ -8,8 +8,9 @@ import Testing
 
 @Suite("Delay of freeing dropped connections", .timeLimit(.minutes(2)))
 struct DroppedStreamTimingTests {
-    private let session = Session()
+    private let session: Session
     private let server: TestServer
+    private let secureServer: TestServer
 
     init() throws {
         var configuration = TestServer.Configuration()
@@ -17,13 +18,19 @@ struct DroppedStreamTimingTests {
         server = try TestServer(configuration)
         server.routeEndlessBody()
         server.webSocket("/socket", .echo)
-        server.webSocket("/silent", TestServer.WebSocketScript([.send(.text("x")), .silence]))
+        let silent = TestServer.WebSocketScript([.send(.text("x")), .silence])
+        server.webSocket("/silent", silent)
+        configuration.tls = TestServer.TLS()
+        secureServer = try TestServer(configuration)
+        secureServer.webSocket("/silent", silent)
+        let roots = secureServer.trustRoots
+        session = Session(configuration: SessionConfiguration { $0.tls.trustRoots = roots })
     }
 
     enum Kind: CaseIterable {
         case head, sequence, iterator, resumed, webSocket, resumedWebSocket
         /// WebSockets whose server answers no close frame, and takes no messages.
-        case silentWebSocket, closingWebSocket, fullWebSocket
+        case silentWebSocket, closingWebSocket, fullWebSocket, secureWebSocket, fullSecureWebSocket
     }
 
     /// A busy machine may delay most rounds. The second fastest still shows how long the end itself takes.
@@ -40,9 +47,13 @@ struct DroppedStreamTimingTests {
     }
 
     private func isOver(_ kind: Kind) -> Bool {
+        switch kind {
         // A server that does not read cannot see an end that follows bytes that it has no room for.
-        guard kind == .fullWebSocket else { return server.openConnectionCount == 0 }
-        return session.registry.withLock { $0.activeRequests.isEmpty }
+        case .fullWebSocket, .fullSecureWebSocket: session.registry.withLock { $0.activeRequests.isEmpty }
+        case .secureWebSocket: secureServer.openConnectionCount == 0
+        case .head, .sequence, .iterator, .resumed, .webSocket, .resumedWebSocket, .silentWebSocket, .closingWebSocket:
+            server.openConnectionCount == 0
+        }
     }
 
     /// Opens a stream or a WebSocket and drops it. No variable of the caller keeps it.
@@ -52,17 +63,20 @@ struct DroppedStreamTimingTests {
         case .resumedWebSocket: _ = try await session.webSocket(server.url("/socket")).resume().opened()
         case .resumed: _ = try await session.streamRequest(server.url("/endless")).resume().head()
         case .head, .sequence, .iterator: try await openStream(kind)
-        case .silentWebSocket, .closingWebSocket, .fullWebSocket: try await openSilentWebSocket(kind)
+        case .silentWebSocket, .closingWebSocket, .fullWebSocket, .secureWebSocket, .fullSecureWebSocket:
+            try await openSilentWebSocket(kind)
         }
     }
 
     private func openSilentWebSocket(_ kind: Kind) async throws {
-        let socket = session.webSocket(server.url("/silent")) { $0.closeTimeout = .seconds(3600) }
+        let isSecure = kind == .secureWebSocket || kind == .fullSecureWebSocket
+        let url = (isSecure ? secureServer : server).url("/silent")
+        let socket = session.webSocket(url) { $0.closeTimeout = .seconds(3600) }
         switch kind {
         case .closingWebSocket: for try await _ in socket.messages { break }
         // More than both sides' sockets hold.
-        case .fullWebSocket: try await socket.send(Data(count: 16 << 20))
-        case .head, .sequence, .iterator, .resumed, .webSocket, .resumedWebSocket, .silentWebSocket:
+        case .fullWebSocket, .fullSecureWebSocket: try await socket.send(Data(count: 16 << 20))
+        case .head, .sequence, .iterator, .resumed, .webSocket, .resumedWebSocket, .silentWebSocket, .secureWebSocket:
             try await socket.opened()
         }
     }
@@ -71,7 +85,9 @@ struct DroppedStreamTimingTests {
         let request = session.streamRequest(server.url("/endless"))
         _ = try await request.head()
         switch kind {
-        case .head, .resumed, .webSocket, .resumedWebSocket, .silentWebSocket, .closingWebSocket, .fullWebSocket: break
+        case .head, .resumed, .webSocket, .resumedWebSocket, .silentWebSocket, .closingWebSocket, .fullWebSocket,
+            .secureWebSocket, .fullSecureWebSocket:
+            break
         case .sequence: _ = request.chunks
         case .iterator:
             var chunks = request.chunks.makeAsyncIterator()

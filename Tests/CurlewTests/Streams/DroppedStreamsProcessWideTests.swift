@@ -7,15 +7,16 @@ import Testing
 
 @testable import Curlew
 
-/// Drops many streams at different moments, and expects that nothing of them is left.
-@Suite("Many dropped streams", .serialized, .timeLimit(.minutes(10)))
+/// Drops many streams and WebSockets at different moments, and expects that nothing of them is left.
+@Suite("Many dropped streams and WebSockets", .serialized, .timeLimit(.minutes(10)))
 struct DroppedStreamsProcessWideTests {
-    /// A sanitizer makes each stream many times slower.
+    /// A sanitizer makes each of them many times slower.
     private static let total = Duration.testTimeFactor > 1 ? 1000 : 10_000
     private static let workers = 25
 
     private enum Way: CaseIterable {
         case untouched, resumed, cancelledHead, head, unreadSequence, unreadIterator, iterator, cancelledReader
+        case resumedSocket, openedSocket, sendingSocket, readingSocket, cancelledSocket
     }
 
     private let session: Session
@@ -28,6 +29,7 @@ struct DroppedStreamsProcessWideTests {
         configuration.recordLimit = 100
         server = try TestServer(configuration)
         server.routeEndlessBody()
+        server.webSocket("/echo", .echo)
         // Fewer than workers, so that some streams are dropped while they wait for a connection.
         let settings = SessionConfiguration {
             $0.proxy = .none
@@ -37,7 +39,7 @@ struct DroppedStreamsProcessWideTests {
         session = Session(configuration: settings, transport: transport)
     }
 
-    @Test("many dropped streams leave no descriptors, transfers, connections or requests")
+    @Test("many dropped streams and WebSockets leave no descriptors, transfers, connections or requests")
     func many() async throws {
         // Opens before the count whatever a process opens once.
         var random = SplitMix(seed: 1)
@@ -61,8 +63,49 @@ struct DroppedStreamsProcessWideTests {
         try await check.wait(timeout: .seconds(10))
     }
 
-    /// Begins a stream and drops it. No variable of the caller keeps it.
+    /// Begins a stream or a WebSocket and drops it. No variable of the caller keeps it.
     private func drop(_ way: Way, _ random: inout SplitMix) async {
+        switch way {
+        case .untouched, .resumed, .cancelledHead, .head, .unreadSequence, .unreadIterator, .iterator, .cancelledReader:
+            await dropStream(way, &random)
+        case .resumedSocket, .openedSocket, .sendingSocket, .readingSocket, .cancelledSocket:
+            await dropSocket(way, &random)
+        }
+    }
+
+    private func dropSocket(_ way: Way, _ random: inout SplitMix) async {
+        let url = server.url("/echo")
+        let count = Int.random(in: 0..<4, using: &random)
+        guard way != .cancelledSocket else {
+            let task = Task { [session] in
+                let socket = session.webSocket(url)
+                try await socket.send("first")
+                for try await _ in socket.messages { try await socket.send("again") }
+            }
+            await pause(&random)
+            task.cancel()
+            _ = await task.result
+            return
+        }
+        let socket = session.webSocket(url)
+        switch way {
+        case .resumedSocket:
+            socket.resume()
+            await pause(&random)
+        case .sendingSocket:
+            for number in 0..<count { try? await socket.send("\(number)") }
+        case .readingSocket:
+            try? await socket.send("first")
+            var messages = socket.messages.makeAsyncIterator()
+            for _ in 0..<count {
+                _ = try? await messages.next()
+                try? await socket.send("next")
+            }
+        default: _ = try? await socket.opened()
+        }
+    }
+
+    private func dropStream(_ way: Way, _ random: inout SplitMix) async {
         let url = server.url("/endless")
         let count = Int.random(in: 0..<4, using: &random)
         let request = session.streamRequest(url)
@@ -86,7 +129,7 @@ struct DroppedStreamsProcessWideTests {
         case .iterator:
             var chunks = request.chunks.makeAsyncIterator()
             for _ in 0..<count { _ = try? await chunks.next() }
-        case .cancelledReader:
+        default:
             let task = Task { [session] in
                 for try await _ in session.streamRequest(url).chunks {}
             }

@@ -11,15 +11,15 @@ import Testing
 struct StreamBacklogTests {
     private static let chunk = Data(repeating: 1, count: 16 * 1024)
 
-    /// Returns a sequence and adds its consumer to `consumers`.
+    /// Returns a sequence and adds its handler to `handlers`.
     private static func sequence(
-        _ consumers: Lock<[StreamConsumer]>
+        _ handlers: Lock<[StreamHandler<Data>]>
     ) -> StreamOf<Data> {
         let backlog = StreamBacklog()
         return StreamOf(bufferingPolicy: .unbounded, backlog: backlog) { continuation in
-            let consumer = StreamConsumer(
+            let handler = StreamHandler<Data>(
                 prepare: { chunk in { continuation.yield(chunk) } }, delivery: .direct, backlog: backlog)
-            consumers.withLock { $0.append(consumer) }
+            handlers.withLock { $0.append(handler) }
         }
     }
 
@@ -38,9 +38,9 @@ struct StreamBacklogTests {
     }
 
     @Test func `a reader that takes nothing stops the sender`() async {
-        let (channel, consumers) = (BodyChannel(), Lock<[StreamConsumer]>([]))
-        let sequence = Self.sequence(consumers)
-        let pump = Task { await StreamPump(channel: channel) { consumers.withLock { $0 } }.run() }
+        let (channel, handlers) = (BodyChannel(), Lock<[StreamHandler<Data>]>([]))
+        let sequence = Self.sequence(handlers)
+        let pump = Task { await StreamPump(channel: channel) { handlers.withLock { $0 } }.run() }
         #expect(await Self.offer(to: channel, pauses: 20_000) < 4 << 20)
         // A reader lets the transfer continue.
         let reader = Task { await sequence.reduce(into: 0) { $0 += $1.count } }
@@ -53,9 +53,9 @@ struct StreamBacklogTests {
     }
 
     @Test func `a sequence without a reader stops no other`() async {
-        let (channel, consumers) = (BodyChannel(), Lock<[StreamConsumer]>([]))
-        var unread: StreamOf<Data>? = Self.sequence(consumers)
-        let pump = Task { await StreamPump(channel: channel) { consumers.withLock { $0 } }.run() }
+        let (channel, handlers) = (BodyChannel(), Lock<[StreamHandler<Data>]>([]))
+        var unread: StreamOf<Data>? = Self.sequence(handlers)
+        let pump = Task { await StreamPump(channel: channel) { handlers.withLock { $0 } }.run() }
         #expect(await Self.offer(to: channel, pauses: 2000) < 4 << 20)
         #expect(unread != nil)
         unread = nil
@@ -65,9 +65,9 @@ struct StreamBacklogTests {
     }
 
     @Test func `leaving a sequence lets the others go on`() async {
-        let (channel, consumers) = (BodyChannel(), Lock<[StreamConsumer]>([]))
-        let (left, read) = (Self.sequence(consumers), Self.sequence(consumers))
-        let pump = Task { await StreamPump(channel: channel) { consumers.withLock { $0 } }.run() }
+        let (channel, handlers) = (BodyChannel(), Lock<[StreamHandler<Data>]>([]))
+        let (left, read) = (Self.sequence(handlers), Self.sequence(handlers))
+        let pump = Task { await StreamPump(channel: channel) { handlers.withLock { $0 } }.run() }
         let reader = Task { await read.reduce(into: 0) { $0 += $1.count } }
         let leaver = Task { for await _ in left { break } }
         #expect(await Self.offer(to: channel, pauses: .max, limit: 8 << 20) >= 8 << 20)

@@ -50,16 +50,61 @@ struct VanishedPeerTimingTests {
         }
     }
 
+    /// Even a request that must not be repeated is safe then.
+    @Test("a connection that a NAT has forgotten is not used again once keep-alive has found it dead")
+    func forgottenWhileIdle() async throws {
+        try await withPeer { peer in
+            let url = peer.url("/whole")
+            let session = Self.session(KeepAlive(idle: .seconds(1), interval: .seconds(1), probes: 2))
+            #expect(try await Self.reusesConnection(session, url) == false)
+            try peer.forgetConnections()
+            try await eventually { peer.connectedSockets == 0 }
+            #expect(try await Self.reusesConnection(session, url, .post) == false)
+            #expect(try await Self.reusesConnection(session, url, .post) == true)
+        }
+    }
+
+    /// The server may have carried the request out, so only an idempotent one is repeated.
+    @Test(
+        "a request over a connection that a NAT has forgotten does not wait for a timeout of its own",
+        arguments: [HTTPMethod.get, .post])
+    func forgotten(method: HTTPMethod) async throws {
+        try await withPeer { peer in
+            let url = peer.url("/whole")
+            let session = Self.session(KeepAlive(unacknowledgedTimeout: .seconds(1)))
+            #expect(try await Self.reusesConnection(session, url) == false)
+            try peer.forgetConnections()
+            let start = ContinuousClock.now
+            if method == .get {
+                #expect(try await Self.reusesConnection(session, url) == false)
+            } else {
+                let error = await #expect(throws: CurlewError.self) {
+                    try await Self.reusesConnection(session, url, method)
+                }
+                // libcurl may be told of the broken connection when it reads or when it writes.
+                #expect([.receiveFailed, .sendFailed].contains(error?.code) && error?.isSafeToRetry == false)
+                #expect(try await Self.reusesConnection(session, url, method) == false)
+            }
+            let delay = ContinuousClock.now - start
+            #expect(delay < .seconds(10).asTestBound, "\(delay)")
+        }
+    }
+
+    /// A session whose requests wait for a silent server without end.
     private static func session(_ keepAlive: KeepAlive?) -> Session {
         Session(
             configuration: SessionConfiguration {
                 $0.proxy = .none
                 $0.keepAlive = keepAlive
+                $0.timeouts.idle = nil
+                $0.timeouts.firstByte = nil
             })
     }
 
-    private static func reusesConnection(_ session: Session, _ url: String) async throws -> Bool? {
-        let request = session.request(url)
+    private static func reusesConnection(
+        _ session: Session, _ url: String, _ method: HTTPMethod = .get
+    ) async throws -> Bool? {
+        let request = session.request(url, method: method)
         _ = try await request.data()
         return request.metrics?.isConnectionReused
     }

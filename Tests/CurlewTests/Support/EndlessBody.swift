@@ -1,6 +1,15 @@
 import CurlewTesting
 
 extension TestServer {
+    /// A server with an endless body, of which little fits into its socket buffers.
+    static func endless() throws -> TestServer {
+        var configuration = Configuration()
+        configuration.sendBufferSize = 64 << 10
+        let server = try TestServer(configuration)
+        server.routeEndlessBody()
+        return server
+    }
+
     /// Adds the route `/endless`, whose body does not end.
     func routeEndlessBody() {
         route("/endless") { _ in

@@ -42,9 +42,6 @@ extension Session {
     }
 }
 
-/// Returns the error of a request, `nil` if it succeeds.
-func failure(of request: DataRequest) async -> CurlewError? { await request.response().error }
-
 /// An exchange adapter that calls a closure.
 struct EachExchange: ExchangeAdapter {
     let body: @Sendable (inout URLRequest, ExchangeInfo) async throws -> Void

@@ -62,18 +62,37 @@ final class VanishingPeer: Sendable {
     /// Restores the machine's address. Its connections were not closed meanwhile.
     func comeBack() throws { try namespace.ip("addr", "add", "\(address)/30", "dev", "v0") }
 
+    /// Drops what the machine sends over the connections that are open now, as a NAT does that has forgotten them.
+    /// Later connections work.
+    func forgetConnections() throws {
+        for port in connectedPorts {
+            try namespace.ip("rule", "add", "blackhole", "ipproto", "tcp", "dport", "\(port)")
+        }
+    }
+
     /// The number of this process's sockets that are connected to the server. The system disconnects a socket whose
     /// peer does not respond to its probes.
-    var connectedSockets: Int {
-        (0..<4096 as Range<Int32>).count { descriptor in
-            var name = sockaddr_in()
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let code = withUnsafeMutablePointer(to: &name) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
-            }
-            return code == 0 && name.sin_family == sa_family_t(AF_INET) && name.sin_addr.s_addr == inet_addr(address)
-                && Int(UInt16(bigEndian: name.sin_port)) == port
+    var connectedSockets: Int { connectedPorts.count }
+
+    /// The ports of this process's sockets that are connected to the server.
+    private var connectedPorts: [Int] {
+        (0..<4096 as Range<Int32>).compactMap { descriptor in
+            guard let peer = Self.name(of: descriptor, getpeername), peer.sin_addr.s_addr == inet_addr(address),
+                Int(UInt16(bigEndian: peer.sin_port)) == port
+            else { return nil }
+            return Self.name(of: descriptor, getsockname).map { Int(UInt16(bigEndian: $0.sin_port)) }
         }
+    }
+
+    private static func name(
+        of descriptor: Int32, _ ask: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+    ) -> sockaddr_in? {
+        var name = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = withUnsafeMutablePointer(to: &name) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { ask(descriptor, $0, &length) }
+        }
+        return code == 0 && name.sin_family == sa_family_t(AF_INET) ? name : nil
     }
 
     func remove() {

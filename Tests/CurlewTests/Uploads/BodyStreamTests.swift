@@ -51,7 +51,7 @@ struct BodyStreamTests {
         body.close()
     }
 
-    @Test func aFileThatShrankEndsTheBody() async throws {
+    @Test func truncatedFileEndsTheBodyWithAnError() async throws {
         let (form, url) = try Self.form()
         defer { try? FileManager.default.removeItem(at: url) }
         let (body, _) = try stream(form.body())
@@ -68,7 +68,7 @@ struct BodyStreamTests {
         body.close()
     }
 
-    @Test func aFileThatGrewIsCut() async throws {
+    @Test func bytesAppendedToFileAreNotSent() async throws {
         let (form, url) = try Self.form()
         defer { try? FileManager.default.removeItem(at: url) }
         let expected = try form.encode()
@@ -80,7 +80,7 @@ struct BodyStreamTests {
         body.close()
     }
 
-    @Test func aFileThatIsGoneIsUnreadable() async throws {
+    @Test func missingFileIsUnreadable() async throws {
         let (form, url) = try Self.form()
         let (body, _) = try stream(form.body())
         try FileManager.default.removeItem(at: url)
@@ -91,7 +91,7 @@ struct BodyStreamTests {
         body.close()
     }
 
-    @Test func throttlesPackets() async throws {
+    @Test func throttledFormPausesBetweenPackets() async throws {
         let form = MultipartFormData(boundary: "B")
         form.append(Data(repeating: 1, count: 1000), withName: "a")
         form.throttleBandwidth(packetSize: 300, delay: 0.01)
@@ -162,7 +162,7 @@ struct BodyStreamTests {
         body.close()
     }
 
-    @Test func whatNobodyHasReadFromCanBeOpenedAgain() async throws {
+    @Test func unreadBodyCanBeOpenedAgain() async throws {
         let chunks = AsyncStream<Data> { continuation in
             continuation.yield(Self.large)
             continuation.finish()
@@ -206,7 +206,7 @@ struct BodyStreamTests {
         body.unbind()
     }
 
-    @Test func aSequenceThatIsMadeAgainCanBeRewound() async throws {
+    @Test func recreatableSequenceCanBeRewound() async throws {
         let made = Watched(0)
         let body = RemadeSequenceBody {
             made.change { $0 += 1 }
@@ -233,18 +233,39 @@ struct BodyStreamTests {
         body.close()
     }
 
-    @Test func aSequenceThatIsWaitingIsCancelledWithItsBody() async throws {
+    private func isPending(_ body: any BodyStream) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 10)
+        return if case .pending = buffer.withUnsafeMutableBytes({ body.read(into: $0) }) { true } else { false }
+    }
+
+    @Test func waitingSequenceIsCancelledWithItsBody() async throws {
         let silent = SilentSequence()
         let (body, _) = try stream(.sequence(silent))
         body.open(waker: BodyReader())
-        var buffer = [UInt8](repeating: 0, count: 10)
-        guard case .pending = buffer.withUnsafeMutableBytes({ body.read(into: $0) }) else {
-            Issue.record("it has something")
-            return
-        }
+        try #require(isPending(body))
         try await silent.asked.wait()
         body.close()
         try await silent.cancelled.wait()
+    }
+
+    @Test func chunkThatArrivesAfterTheCloseIsNotSent() async throws {
+        let late = LateSequence()
+        let (body, _) = try stream(.sequence(late))
+        body.open(waker: BodyReader())
+        try #require(isPending(body))
+        try await late.asked.wait()
+        body.close()
+        late.isClosed.resolve(())
+        // The chunk has been passed on before the sequence is asked again.
+        try await late.askedAgain.wait()
+        body.open(waker: BodyReader())
+        var buffer = [UInt8](repeating: 0, count: 10)
+        guard case .failed(let error) = buffer.withUnsafeMutableBytes({ body.read(into: $0) }) else {
+            Issue.record("it has something")
+            return
+        }
+        #expect(error.code == .bodyUnavailable)
+        body.close()
     }
 
     @Test func aSequenceThatThrowsIsUnavailable() async throws {
@@ -278,6 +299,25 @@ private struct SilentSequence: AsyncSequence, AsyncIteratorProtocol, Sendable {
             cancelled.open()
         }
         return nil
+    }
+}
+
+/// A sequence that yields a chunk only after its body has been closed, whether its task is cancelled or not.
+private struct LateSequence: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    let asked = Gate()
+    let isClosed = OneShot<Void>()
+    let askedAgain = Gate()
+
+    func makeAsyncIterator() -> LateSequence { self }
+
+    func next() async -> Data? {
+        guard !asked.isOpen else {
+            askedAgain.open()
+            return nil
+        }
+        asked.open()
+        _ = await isClosed.waitThroughCancellation()
+        return Data("late".utf8)
     }
 }
 

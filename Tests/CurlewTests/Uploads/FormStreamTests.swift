@@ -32,7 +32,7 @@ struct FormStreamTests {
     }
 
     @Test(arguments: [13, 7919, 1 << 16, 1 << 20, 4 << 20])
-    func givesTheBytesOfTheForm(portion: Int) async throws {
+    func streamedFormEqualsTheEncodedForm(portion: Int) async throws {
         let (body, length) = try stream(form().body())
         #expect(body is FormStream)
         let expected = try form().encode()
@@ -44,7 +44,7 @@ struct FormStreamTests {
     }
 
     @Test(arguments: [1, 300_000, 1_200_100, 2_000_000])
-    func beginsAnewWhereverItIs(limit: Int) async throws {
+    func formStreamCanBeRewoundAnywhere(limit: Int) async throws {
         let body = try stream(form().body()).0
         let reader = BodyReader()
         body.open(waker: reader)
@@ -58,7 +58,7 @@ struct FormStreamTests {
     }
 
     /// A file that a lane opens for one reading must not be used by the next reading.
-    @Test func endsWhileAFileIsOpened() async throws {
+    @Test func formStreamMayEndWhileAFileIsOpened() async throws {
         let body = try stream(form().body()).0
         let reader = BodyReader()
         let expected = try form().encode()
@@ -76,7 +76,7 @@ struct FormStreamTests {
         }
     }
 
-    @Test func closesItsFiles() async throws {
+    @Test func formStreamClosesItsFiles() async throws {
         let body = try stream(form().body()).0
         let reader = BodyReader()
         body.open(waker: reader)
@@ -84,7 +84,7 @@ struct FormStreamTests {
         _ = try await reader.readAll(body, atMost: 2_000_000)
         #expect(openDescriptors() == [second.path])
         body.close()
-        while !openDescriptors().isEmpty { await Task.yield() }
+        try await eventually { openDescriptors().isEmpty }
     }
 
     private func openDescriptors() -> [String] {
@@ -93,7 +93,7 @@ struct FormStreamTests {
             .filter { $0.hasPrefix(scratch.url.path) }
     }
 
-    @Test func failsForAFileThatIsGone() async throws {
+    @Test func formStreamFailsIfAFileIsMissing() async throws {
         let body = try stream(form().body()).0
         try FileManager.default.removeItem(at: second)
         let reader = BodyReader()
@@ -103,7 +103,7 @@ struct FormStreamTests {
         body.close()
     }
 
-    @Test func failsForAFileThatIsShorterThanItWas() async throws {
+    @Test func formStreamFailsIfAFileWasTruncated() async throws {
         let body = try stream(form().body()).0
         try FileHandle(forWritingTo: first).truncate(atOffset: 1000)
         let reader = BodyReader()
@@ -114,7 +114,7 @@ struct FormStreamTests {
     }
 
     /// Forms with small parts or with streams are read ahead by a pump.
-    @Test func leavesOtherFormsToThePump() throws {
+    @Test func formsWithSmallOrStreamedPartsUseThePump() throws {
         let small = MultipartFormData(boundary: "B")
         small.append(Data("small".utf8), withName: "a")
         small.append(try scratch.write("small.txt", "text"), withName: "file")
@@ -124,7 +124,7 @@ struct FormStreamTests {
         #expect(try stream(streamed.body()).0 is BodyPump)
     }
 
-    @Test func reachesTheServer() async throws {
+    @Test func streamedFormReachesTheServer() async throws {
         let server = try TestServer()
         let form = form()
         _ = try await Session().upload(multipartFormData: form, to: server.url("/anything")).data()

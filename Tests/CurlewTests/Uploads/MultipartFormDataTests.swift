@@ -14,14 +14,14 @@ struct MultipartFormDataTests {
 
     private static func form() -> MultipartFormData { MultipartFormData(boundary: "B") }
 
-    @Test func makesBoundaries() {
+    @Test func boundariesAreRandom() {
         let form = MultipartFormData()
         #expect(form.boundary.wholeMatch(of: /curlew\.boundary\.[0-9a-f]{19}/) != nil)
         #expect(form.boundary != MultipartFormData().boundary)
         #expect(Self.form().contentType == "multipart/form-data; boundary=B")
     }
 
-    @Test func laysOutData() throws {
+    @Test func formLaysOutDataParts() throws {
         let form = Self.form()
         form.append(Data("one".utf8), withName: "a")
         form.append(Data("two".utf8), withName: "b", fileName: "b.txt", mimeType: "text/plain")
@@ -34,7 +34,7 @@ struct MultipartFormDataTests {
         #expect(String(decoding: try form.encode(), as: UTF8.self) == expected)
     }
 
-    @Test func whatIsAppendedAfterEncodingIsPartOfTheNextEncoding() throws {
+    @Test func partAppendedAfterEncodingIsInNextEncoding() throws {
         let form = Self.form()
         form.append(Data("one".utf8), withName: "a")
         _ = try form.encode()
@@ -84,7 +84,7 @@ struct MultipartFormDataTests {
         return String("\(reason)".prefix { $0 != "(" })
     }
 
-    @Test func checksFiles() throws {
+    @Test func unusableFilesAreErrors() throws {
         let file = try scratch.write("file.txt", "x")
         func reason(_ url: URL) -> String {
             let form = Self.form()
@@ -100,7 +100,7 @@ struct MultipartFormDataTests {
         #expect(firstReason(nameless) == "bodyPartFilenameInvalid")
     }
 
-    @Test func namesTheFileThatIsToBlame() async throws {
+    @Test func errorNamesTheUnreadableFile() async throws {
         let missing = scratch.url.appending(path: "missing.txt")
         let form = Self.form()
         form.append(missing, withName: "a")
@@ -112,7 +112,7 @@ struct MultipartFormDataTests {
     }
 
     /// Alamofire reports a missing extension first, whether the file exists or not.
-    @Test(arguments: [true, false]) func saysWhatANameWithoutExtensionNeeds(isThere: Bool) throws {
+    @Test(arguments: [true, false]) func fileWithoutExtensionNeedsNameAndMediaType(isThere: Bool) throws {
         let file = isThere ? try scratch.write("LICENSE", "x") : scratch.url.appending(path: "LICENSE")
         let form = Self.form()
         form.append(file, withName: "a")
@@ -132,7 +132,7 @@ struct MultipartFormDataTests {
         }
     }
 
-    @Test func theFirstErrorStays() throws {
+    @Test func firstErrorOfTheFormIsKept() throws {
         let form = Self.form()
         form.append(URL(string: "https://example.com/f.txt")!, withName: "a", fileName: "f", mimeType: "x/y")
         form.append(URL(filePath: "/"), withName: "a", fileName: "f", mimeType: "x/y")
@@ -144,7 +144,7 @@ struct MultipartFormDataTests {
     }
 
     @Test(arguments: [("abc", UInt64(5)), ("", 1)])
-    func noticesShortStreams(text: String, declared: UInt64) throws {
+    func streamShorterThanDeclaredIsAnError(text: String, declared: UInt64) throws {
         let form = Self.form()
         form.append(InputStream(data: Data(text.utf8)), withLength: declared, headers: ["A": "1"])
         let error = #expect(throws: CurlewError.self) { try form.encode() }
@@ -169,6 +169,28 @@ struct MultipartFormDataTests {
         #expect(reason(url.appendingPathComponent("below")).contains("outputStreamCreationFailed"))
     }
 
+    /// A link counts as an existing file even if its target does not exist.
+    @Test func doesNotWriteThroughALink() throws {
+        let form = Self.form()
+        form.append(Data("one".utf8), withName: "a")
+        let (link, target) = (scratch.file("link"), scratch.file("target"))
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: target)
+        let error = #expect(throws: CurlewError.self) { try form.writeEncodedData(to: link) }
+        let reason = "\(error?.afError as Any)"
+        #expect(reason.contains("outputStreamFileAlreadyExists"))
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == target.path)
+        #expect(scratch.names == ["link"])
+    }
+
+    @Test func givesWrittenFilesTheUsualPermissions() throws {
+        let form = Self.form()
+        form.append(Data("one".utf8), withName: "a")
+        let url = scratch.file("out")
+        try form.writeEncodedData(to: url)
+        let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
+        #expect(attributes[.posixPermissions] as? Int == Int(FilePermissions.ofNewFile()))
+    }
+
     @Test func turnsParametersIntoParts() throws {
         let form = Self.form()
         form.append(["b": [1, 2], "a": "x", "c": Data("raw".utf8), "d": true])
@@ -178,7 +200,7 @@ struct MultipartFormDataTests {
     }
 
     /// `URLEncoding` adds brackets to the keys of arrays, even if the array is in a dictionary.
-    @Test func dataAndNullStayWhatTheyAreInContainers() throws {
+    @Test func nestedDataAndNullAreEncodedAsParts() throws {
         let form = Self.form()
         let list: [any Sendable] = [Data("raw".utf8), NSNull(), true]
         form.append(["a": list, "b": ["x": Data("deep".utf8), "y": NSNull(), "z": list] as [String: any Sendable]])

@@ -26,14 +26,14 @@ struct SequenceTaskLocalTests {
         func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
     }
 
-    @Test func theTaskThatAwaitsLendsItsValues() async throws {
+    @Test func awaitingTaskProvidesTaskLocalValues() async throws {
         let server = try TestServer()
         let request = Session().upload(Marks(), to: server.url("/anything"))
         _ = try await Self.$mark.withValue("mine") { try await request.data() }
         #expect(server.requests.first?.bodyText == "mine/mine mine/mine mine/mine ")
     }
 
-    @Test func soDoesTheTaskThatAddsAHandler() async throws {
+    @Test func taskThatAddsHandlerProvidesTaskLocalValues() async throws {
         let server = try TestServer()
         let value = await Self.$mark.withValue("mine") {
             await Session().upload(Marks(), to: server.url("/anything")).serializingData().response
@@ -43,7 +43,7 @@ struct SequenceTaskLocalTests {
     }
 
     /// A sequence that is never read is released with its request.
-    @Test func aSequenceThatIsNotAskedIsLetGoOf() async throws {
+    @Test func unreadSequenceIsReleasedWithItsRequest() async throws {
         final class Token: Sendable {}
         struct Held: AsyncSequence, Sendable {
             let token: Token

@@ -131,6 +131,49 @@ struct DroppedWebSocketTests {
         try await isOver()
     }
 
+    @Test("a WebSocket ends when the task that holds it and waits for room to send is cancelled")
+    func cancelledSender() async throws {
+        let (waits, reads) = (Gate(), Gate())
+        server.webSocket("/full", TestServer.WebSocketScript([.wait(reads), .receive(1)]))
+        let task = Task {
+            let socket = session.webSocket(server.url("/full")) { $0.closeTimeout = .seconds(3600) }
+            // More than both sides' sockets hold.
+            try await socket.send(Data(count: 16 << 20))
+            waits.open()
+            try await socket.send("waits")
+        }
+        try await waits.wait()
+        task.cancel()
+        let error = await #expect(throws: CurlewError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+        let registry = session.registry
+        try await eventually { registry.withLock { $0.activeRequests.isEmpty } }
+        reads.open()
+        try await isOver()
+    }
+
+    /// libcurl encrypts what is sent, and cannot end one direction of a TLS connection.
+    @Test("a WebSocket over TLS ends when it is dropped, whether or not messages wait to be sent", arguments: [0, 16])
+    func secureRequest(_ megabytes: Int) async throws {
+        var configuration = TestServer.Configuration()
+        configuration.tls = TestServer.TLS()
+        let server = try TestServer(configuration)
+        let roots = server.trustRoots
+        let session = Session(configuration: SessionConfiguration { $0.tls.trustRoots = roots })
+        let reads = Gate()
+        server.webSocket("/full", TestServer.WebSocketScript([.wait(reads), .receive(1)]))
+        func use() async throws {
+            let socket = session.webSocket(server.url("/full")) { $0.closeTimeout = .seconds(3600) }
+            try await socket.opened()
+            if megabytes > 0 { try await socket.send(Data(count: megabytes << 20)) }
+        }
+        try await use()
+        let registry = session.registry
+        try await eventually { registry.withLock { $0.activeRequests.isEmpty } }
+        reads.open()
+        try await server.waitForOpenConnections(atMost: 0)
+    }
+
     @Test("a dropped WebSocket ends after a value that does not decode")
     func decoding() async throws {
         func use() async throws {

@@ -116,8 +116,7 @@ struct WebSocketContractTests {
                 $0.pingInterval = .milliseconds(10)
                 $0.pongTimeout = .milliseconds(100)
             }
-            do throws(CurlewError) { for try await _ in socket.messages {} } catch { return error }
-            return nil
+            return await socket.readToEnd().error
         }
         #expect(try await failure(.init([.raw(Data([0xF1, 0]))]))?.code == .protocolViolation)
         #expect(try await failure(.init([.send(.text("eleven bytes"))]))?.code == .limitExceeded)

@@ -10,11 +10,6 @@ internal import Testing
 struct WebSocketEndTests {
     typealias Script = TestServer.WebSocketScript
 
-    private static func failure(_ socket: WebSocketRequest) async -> CurlewError? {
-        do throws(CurlewError) { for try await _ in socket.messages {} } catch { return error }
-        return nil
-    }
-
     // MARK: A write fails
 
     @Test("the server's messages and close frame are still read after a failed write", arguments: [true, false])
@@ -58,7 +53,7 @@ struct WebSocketEndTests {
         // A message that is sent earlier would be delivered, and nothing would fail.
         try await eventually { transport.wires[0].outgoing.isClosed }
         try await socket.send("x")
-        #expect(await Self.failure(socket)?.code == .sendFailed)
+        #expect(await socket.readToEnd().error?.code == .sendFailed)
         await transport.scriptsEnded()
     }
 
@@ -73,7 +68,7 @@ struct WebSocketEndTests {
         }
         server.webSocket("/socket", script)
         let socket = Session().webSocket(server.url("/socket"))
-        #expect(await Self.failure(socket)?.code == .protocolViolation)
+        #expect(await socket.readToEnd().error?.code == .protocolViolation)
         try await eventually { told.value != nil }
         #expect(told.value == .protocolError)
         try await eventually { socket.isFinished }
@@ -89,7 +84,7 @@ struct WebSocketEndTests {
         let socket = Session(transport: transport).webSocket("ws://example.org") {
             $0.closeTimeout = .milliseconds(30)
         }
-        #expect(await Self.failure(socket)?.code == .protocolViolation)
+        #expect(await socket.readToEnd().error?.code == .protocolViolation)
         try await eventually { socket.isFinished }
         await transport.scriptsEnded()
     }

@@ -17,11 +17,6 @@ struct WebSocketMockTests {
         return (Session(transport: transport).webSocket("wss://example.org/socket", configure: configure), transport)
     }
 
-    private static func failure(_ socket: WebSocketRequest) async -> CurlewError? {
-        do throws(CurlewError) { for try await _ in socket.messages {} } catch { return error }
-        return nil
-    }
-
     @Test("messages go both ways, compressed or not", arguments: [false, true])
     func echo(compresses: Bool) async throws {
         let texts = Watched<[WebSocketMessage]>([])
@@ -71,7 +66,7 @@ struct WebSocketMockTests {
             $0.pingInterval = .milliseconds(10)
             $0.pongTimeout = .milliseconds(100)
         }
-        #expect(await Self.failure(socket)?.code == code)
+        #expect(await socket.readToEnd().error?.code == code)
         try await eventually { transport.runningCount == 0 }
     }
 
@@ -157,7 +152,7 @@ struct WebSocketMockTests {
         try await socket.opened()
         #expect(transport.runningCount == 1)
         if invalidates { await session.invalidate() } else { socket.cancel() }
-        #expect(await Self.failure(socket)?.code == (invalidates ? .sessionClosed : .cancelled))
+        #expect(await socket.readToEnd().error?.code == (invalidates ? .sessionClosed : .cancelled))
         try await eventually { transport.runningCount == 0 }
     }
 }

@@ -66,7 +66,7 @@ struct WebSocketOutboxTests {
         let written = Watched<[UInt8]>([])
         let writer = Self.writer(outbox, written)
         try await eventually { outbox.isWriterWaiting }
-        #expect(outbox.sendNow(.text("hello"), atOnce: true))
+        #expect(outbox.trySend(.text("hello"), peerWaits: true))
         try await Self.end(writer, of: outbox)
         let expected = Self.frame("hello")
         #expect(wire.sentNow.value == Array(expected.prefix(takesNow)))
@@ -89,13 +89,13 @@ struct WebSocketOutboxTests {
     @Test("a message that is sent while an answer is written follows it", arguments: [0, 3, 100])
     func order(takesNow: Int) async throws {
         let later = Watched<WebSocketOutbox?>(nil)
-        let wire = Wire(takesNow: takesNow) { _ = later.value?.sendNow(.text("second"), atOnce: true) }
+        let wire = Wire(takesNow: takesNow) { _ = later.value?.trySend(.text("second"), peerWaits: true) }
         let outbox = Self.outbox(wire)
         later.change { $0 = outbox }
         let written = Watched<[UInt8]>([])
         let writer = Self.writer(outbox, written)
         try await eventually { outbox.isWriterWaiting }
-        #expect(outbox.sendNow(.text("first"), atOnce: true))
+        #expect(outbox.trySend(.text("first"), peerWaits: true))
         later.change { $0 = nil }
         try await Self.end(writer, of: outbox)
         #expect(wire.sentNow.value + written.value == Self.frame("first") + Self.frame("second"))
@@ -108,29 +108,29 @@ struct WebSocketOutboxTests {
         let wire = Wire(takesNow: 100)
         let outbox = Self.outbox(wire)
         let written = Watched<[UInt8]>([])
-        if isAnswer { #expect(outbox.sendNow(.text("early"), atOnce: true)) }
+        if isAnswer { #expect(outbox.trySend(.text("early"), peerWaits: true)) }
         let writer = Self.writer(outbox, written)
         try await eventually { outbox.isWriterWaiting }
-        if !isAnswer { #expect(outbox.sendNow(.text("early"), atOnce: false)) }
+        if !isAnswer { #expect(outbox.trySend(.text("early"), peerWaits: false)) }
         try await Self.end(writer, of: outbox)
         #expect(wire.sentNow.value.isEmpty && written.value == Self.frame("early"))
     }
 
-    @Test("bytesPutIn counts all bytes, whether they wait or were written", arguments: [0, 3, 100])
+    @Test("bytesQueued counts all bytes, whether they wait or were written", arguments: [0, 3, 100])
     func counts(takesNow: Int) async throws {
         let outbox = Self.outbox(Wire(takesNow: takesNow))
         let written = Watched<[UInt8]>([])
-        #expect(outbox.sendNow(.text("first"), atOnce: false))
-        #expect(outbox.bytesPutIn == 7 && outbox.bytesWaiting == 7)
+        #expect(outbox.trySend(.text("first"), peerWaits: false))
+        #expect(outbox.bytesQueued == 7 && outbox.bytesWaiting == 7)
         let pieces = try #require(await outbox.next())
-        #expect(outbox.took(3) == 0 && outbox.took(pieces.count - 3) == 3)
-        #expect(outbox.bytesPutIn == 7 && outbox.bytesWaiting == 0)
+        #expect(outbox.recordSent(3) == 0 && outbox.recordSent(pieces.count - 3) == 3)
+        #expect(outbox.bytesQueued == 7 && outbox.bytesWaiting == 0)
         let writer = Self.writer(outbox, written)
         try await eventually { outbox.isWriterWaiting }
-        #expect(outbox.sendNow(.text("second"), atOnce: true))
-        #expect(outbox.bytesPutIn == 15)
+        #expect(outbox.trySend(.text("second"), peerWaits: true))
+        #expect(outbox.bytesQueued == 15)
         try await Self.end(writer, of: outbox)
-        #expect(outbox.bytesPutIn == 15 && outbox.bytesWaiting == 0)
+        #expect(outbox.bytesQueued == 15 && outbox.bytesWaiting == 0)
     }
 
     @Test("ending the outbox while an answer is written ends the writer", arguments: [true, false])
@@ -144,11 +144,11 @@ struct WebSocketOutboxTests {
         let written = Watched<[UInt8]>([])
         let writer = Self.writer(outbox, written)
         try await eventually { outbox.isWriterWaiting }
-        #expect(outbox.sendNow(.text("answer"), atOnce: true))
+        #expect(outbox.trySend(.text("answer"), peerWaits: true))
         later.change { $0 = nil }
         await writer.value
         #expect(written.value == (aborts ? [] : Self.frame("answer").dropFirst(2) + [0x88, 2, 3, 232]))
-        #expect(!outbox.sendNow(.text("late"), atOnce: true))
+        #expect(!outbox.trySend(.text("late"), peerWaits: true))
     }
 
     @Test("a sender that waits for room continues when the message before it was written")
@@ -156,8 +156,8 @@ struct WebSocketOutboxTests {
         let gate = Gate()
         let wire = Wire(takesNow: 1000)
         let outbox = Self.outbox(wire, limit: 4)
-        #expect(outbox.sendNow(.text("fills it"), atOnce: false))
-        #expect(!outbox.sendNow(.text("no room"), atOnce: true))
+        #expect(outbox.trySend(.text("fills it"), peerWaits: false))
+        #expect(!outbox.trySend(.text("no room"), peerWaits: true))
         let sender = Task {
             gate.open()
             return try await outbox.send(.text("waits"))
@@ -170,24 +170,29 @@ struct WebSocketOutboxTests {
         #expect(written.value == Self.frame("fills it") + Self.frame("waits"))
     }
 
-    @Test("masking keys differ")
+    @Test("masking keys differ in each of their bytes, within a connection and between two")
     func keys() {
-        var keys = MaskKeys()
-        #expect(Set((0..<500).map { _ in keys.next() }).count > 490)
+        var (one, other) = (MaskKeys(), MaskKeys())
+        let keys = (0..<500).map { _ in one.next() }
+        let others = (0..<500).map { _ in other.next() }
+        // By chance a few of 1,000 random numbers of 32 bits may be equal.
+        #expect(Set(keys + others).count > 990)
+        // A counter has few values in its upper bytes.
+        for position in 0..<4 { #expect(Set(keys.map { $0.byte(position) }).count > 100) }
     }
 
     @Test("one answer for each message may be sent at once, if no other message waits")
     func turns() async throws {
         let inbox = WebSocketInbox(limit: 1000)
-        #expect(!inbox.takeTurn())
+        #expect(!inbox.claimAnswer())
         _ = inbox.put(.text("a"))
         _ = inbox.put(.text("b"))
         #expect(try await inbox.next() == .text("a"))
-        #expect(!inbox.takeTurn())
+        #expect(!inbox.claimAnswer())
         #expect(inbox.nextNow() == .text("b"))
         #expect(inbox.nextNow() == nil)
-        #expect(inbox.takeTurn())
-        #expect(!inbox.takeTurn())
+        #expect(inbox.claimAnswer())
+        #expect(!inbox.claimAnswer())
     }
 
     @Test(

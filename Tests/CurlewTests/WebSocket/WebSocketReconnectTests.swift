@@ -209,8 +209,7 @@ struct WebSocketReconnectTests {
             _ = await peer.next()
         }
         let socket = Self.socket(transport).reconnecting(Self.quick)
-        var failure: CurlewError?
-        do throws(CurlewError) { for try await _ in socket.messages {} } catch { failure = error }
+        let failure = await socket.readToEnd().error
         #expect(failure?.closeCode?.rawValue == (code == 1000 ? nil : code))
         #expect(transport.urls.count == 1)
     }
@@ -308,7 +307,7 @@ struct WebSocketReconnectTests {
         }
         let waited = link.opening
         let told = try #require(link.handOver(connection))
-        link.perform(link.state.withLock { $0.machine?.wireEnded(nil) ?? .none })
+        link.carryOut(link.state.withLock { $0.machine?.wireEnded(nil) ?? .none })
         told.resolve(.success(connection))
         // Waiting calls resume and are directed to the next connection. New calls do not find the lost connection open.
         #expect(waited.value != nil && link.opening.value == nil)

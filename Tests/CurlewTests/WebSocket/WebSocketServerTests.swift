@@ -18,17 +18,6 @@ struct WebSocketServerTests {
         return (Session().webSocket(server.url("/socket"), configure: configure), server)
     }
 
-    /// Returns the messages, and the error that ended them.
-    private static func read(_ socket: WebSocketRequest) async -> ([WebSocketMessage], CurlewError?) {
-        var seen: [WebSocketMessage] = []
-        do throws(CurlewError) {
-            for try await message in socket.messages { seen.append(message) }
-            return (seen, nil)
-        } catch {
-            return (seen, error)
-        }
-    }
-
     @Test("messages of any size are echoed", arguments: [false, true])
     func echo(compresses: Bool) async throws {
         let (socket, server) = try Self.socket(Script.echo.changed { $0.compresses = compresses })
@@ -59,7 +48,7 @@ struct WebSocketServerTests {
                 .fragments([Data("ä€".utf8.prefix(3)), Data(), Data("ä€".utf8.dropFirst(3))], isText: true),
                 .ping(Data([1])), .send(.data(Data([2]))), .close(.init(rawValue: 4001), reason: "enough"),
             ]))
-        let (seen, error) = await Self.read(socket)
+        let (seen, error) = await socket.readToEnd()
         #expect(seen == [.text("ä€"), .data(Data([2]))])
         #expect(error?.code == .webSocketClosed)
         #expect(error?.closeCode?.rawValue == 4001 && error?.closeReason == "enough")
@@ -83,7 +72,7 @@ struct WebSocketServerTests {
             $0.pingInterval = .milliseconds(20)
             $0.pongTimeout = .milliseconds(200)
         }
-        let (seen, error) = await Self.read(socket)
+        let (seen, error) = await socket.readToEnd()
         #expect(seen.isEmpty)
         #expect(error?.code == code)
         withExtendedLifetime(server) {}

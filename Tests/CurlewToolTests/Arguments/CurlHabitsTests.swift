@@ -48,10 +48,10 @@ struct CurlHabitsTests {
             (["-Q"], "For a word that begins with '-' write '--' before it."),
             (["--fllow"], "Did you mean '--follow'?"),
         ])
-    func saysWhatItIsCalledHere(_ words: [String], _ hint: String) { #expect(failure(words)?.hint == hint) }
+    func errorNamesOwnFormOfCurlsOption(_ words: [String], _ hint: String) { #expect(failure(words)?.hint == hint) }
 
     @Test(arguments: ["name=x", "{\"a\": 1}", "@file.json", "a=1&b=2", "[1]"])
-    func takesNoDataForADownload(_ data: String) {
+    func dataInsteadOfURLIsRefusedForDownload(_ data: String) {
         #expect(
             failure(["-d", data, "example.org"])
                 == UsageError(

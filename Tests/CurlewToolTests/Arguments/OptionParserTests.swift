@@ -41,7 +41,7 @@ struct OptionParserTests {
     ]
 
     @Test(arguments: rows)
-    func parses(_ row: Row) throws {
+    func argumentsAreParsed(_ row: Row) throws {
         let parsed = try OptionParser.parse(row.words)
         #expect(parsed.options == row.options)
         #expect(parsed.positionals == row.positionals)
@@ -64,7 +64,7 @@ struct OptionParserTests {
     ]
 
     @Test(arguments: failures.indices)
-    func explains(_ index: Int) {
+    func usageErrorExplainsTheMistake(_ index: Int) {
         let row = Self.failures[index]
         #expect(throws: UsageError(row.message, hint: row.hint)) { try OptionParser.parse(row.words) }
     }
@@ -77,8 +77,14 @@ struct OptionParserTests {
         #expect(Set(names).count == names.count)
         let letters = OptionTable.all.compactMap(\.short)
         #expect(Set(letters).count == letters.count)
-        #expect(OptionTable.all.allSatisfy { $0.help.hasSuffix(".") && $0.help.first?.isUppercase != nil })
         #expect(names.allSatisfy { !$0.hasPrefix("no-") })
+    }
+
+    @Test("the help of every option is a sentence", arguments: OptionTable.all.map(\.help))
+    func helpIsASentence(_ help: String) {
+        // A sentence may begin with a value in quotes.
+        #expect(help.first?.isUppercase == true || help.hasPrefix("'"))
+        #expect(help.hasSuffix("."))
     }
 }
 
@@ -90,7 +96,7 @@ struct SuggestionTests {
             ("check", "check-status"),
             ("timout", "timeout"), ("jsno", "json"), ("colors", nil), ("x", nil), ("", nil), ("qqqq", nil),
         ] as [(String, String?)])
-    func findsTheNearest(_ word: String, _ expected: String?) {
+    func similarOptionIsSuggested(_ word: String, _ expected: String?) {
         let names = ["follow", "verify", "check-status", "timeout", "json", "form"]
         #expect(Suggestion.closest(to: word, in: names) == expected)
     }
@@ -115,7 +121,7 @@ struct ValueParsingTests {
     }
 
     @Test(arguments: ["", "x", "-1", "1e3", "inf", "nan", "5x", "ms", "1.2.3", "99999999999", " 5"])
-    func refusesWhatIsNoTime(_ text: String) {
+    func invalidTimeIsRefused(_ text: String) {
         #expect(throws: UsageError.self) { try ValueParsing.duration(text, for: "--timeout") }
     }
 
@@ -129,7 +135,7 @@ struct ValueParsingTests {
     }
 
     @Test(arguments: ["", "k", "0", "-5", "1x", "0.0001", "9999999999T", "1e5"])
-    func refusesWhatIsNoRate(_ text: String) {
+    func invalidRateIsRefused(_ text: String) {
         #expect(throws: UsageError.self) { try ValueParsing.bytes(text, for: "--limit-rate") }
     }
 }

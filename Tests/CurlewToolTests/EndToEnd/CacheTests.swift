@@ -8,28 +8,19 @@ import Testing
 @testable import CurlewTool
 
 @Suite("curlew --cache", .timeLimit(.minutes(4)))
-struct CacheTests {
-    private let server: TestServer
-    private let base: String
-    private let folder: ScratchDirectory
+struct CacheTests: ToolSuite {
+    let place: ToolPlace
 
-    init() throws {
-        server = try TestServer()
-        base = ":\(server.port)"
-        folder = try ScratchDirectory()
-    }
+    init() throws { place = try ToolPlace() }
 
     @discardableResult
     private func run(_ arguments: String...) async throws -> ToolProcess.Outcome {
-        var tool = ToolProcess()
-        tool.arguments = arguments
-        tool.folder = folder.url
-        return try await tool.run()
+        try await tool(arguments).run()
     }
 
     // MARK: Requests
 
-    @Test func theSecondAnswerIsTheOneThatWasKept() async throws {
+    @Test func secondRequestIsAnsweredFromCache() async throws {
         let first = try await run("--cache", "c", "-v", base + "/cache/60")
         #expect(first.errors == "curlew: Cache-Status: Curlew; fwd=miss\n")
         let second = try await run("--cache=c", "-v", base + "/cache/60")
@@ -40,14 +31,14 @@ struct CacheTests {
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func whatHasToBeValidatedIs() async throws {
+    @Test func storedResponseIsRevalidated() async throws {
         for _ in 1...2 { try await run("--cache", "c", base + "/etag/a") }
         let outcome = try await run("--cache", "c", "-m", base + "/etag/a")
         #expect(outcome.lines.contains { $0.hasPrefix("Cache") && $0.hasSuffix("Curlew; fwd=stale; fwd-status=304") })
         #expect(server.requests.map { $0.headers["If-None-Match"] } == [nil, "\"a\"", "\"a\""])
     }
 
-    @Test func timingTellsWhatCameFromThere() async throws {
+    @Test func timingShowsTheCacheHit() async throws {
         try await run("--cache", "c", base + "/cache/60")
         let outcome = try await run("--cache", "c", "--timing", base + "/cache/60")
         #expect(outcome.errors.contains("\n  Curlew; hit\n") && outcome.errors.contains("  cache "))
@@ -58,14 +49,14 @@ struct CacheTests {
         ("default", "Curlew; hit", 1), ("reload", "Curlew; fwd=request; detail=reload", 2),
         ("revalidate", "Curlew; fwd=miss", 2), ("prefer-cache", "Curlew; hit", 1), ("only-cache", "Curlew; hit", 1),
     ])
-    func policies(_ policy: String, _ status: String, _ requests: Int) async throws {
+    func cachePolicyOptionIsObeyed(_ policy: String, _ status: String, _ requests: Int) async throws {
         try await run("--cache", "c", base + "/cache/60")
         let outcome = try await run("--cache", "c", "--cache-policy", policy, "-v", base + "/cache/60")
         #expect(outcome.errors == "curlew: Cache-Status: \(status)\n")
         #expect(server.requests.count == requests)
     }
 
-    @Test func withoutTheServerNothingIsKept() async throws {
+    @Test func onlyCachePolicyFailsIfNothingIsStored() async throws {
         let outcome = try await run("--cache", "c", "--cache-policy", "only-cache", base + "/cache/60")
         #expect(outcome.status == 1 && server.requests.isEmpty)
         let error = "curlew: error: there is no stored response for this request\n"
@@ -73,7 +64,7 @@ struct CacheTests {
         #expect(outcome.errors.contains("try: another --cache-policy"))
     }
 
-    @Test func downloadsAreKeptToo() async throws {
+    @Test func downloadsAreCached() async throws {
         try await run("--cache", "c", "-d", "-o", "one", base + "/cache/60")
         let second = try await run("--cache", "c", "-d", "-v", "-o", "two", base + "/cache/60")
         #expect(second.errors.contains("curlew: Cache-Status: Curlew; hit\n"), "\(second.errors)")
@@ -81,7 +72,7 @@ struct CacheTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test func theWayOfARedirectIsShownAlsoFromTheCache() async throws {
+    @Test func cachedRedirectsAreShown() async throws {
         server.route("/from") { _ in
             .redirect(to: "/to", status: 301).header("Cache-Control", "max-age=60").header("X-A", "b")
         }
@@ -105,7 +96,7 @@ struct CacheTests {
         #expect(server.requests.map { $0.headers["If-None-Match"] } == [nil, "\"e\""])
     }
 
-    @Test func twoCommandsMayUseOneDirectory() async throws {
+    @Test func concurrentCommandsMayShareACache() async throws {
         let statuses = try await withThrowingTaskGroup(of: Int32.self) { group in
             for number in 0..<6 {
                 group.addTask { try await run("--cache", "c", base + "/cache/60?\(number % 2)").status }
@@ -130,7 +121,7 @@ struct CacheTests {
         #expect(quiet.status == 0 && quiet.errors == "")
     }
 
-    @Test func cannotBeMade() async throws {
+    @Test func unusableCacheDoesNotFailRequest() async throws {
         let outcome = try await run("--cache", "/proc/curlew-cache", base + "/cache/60")
         #expect(outcome.status == 0 && !outcome.output.isEmpty)
         #expect(outcome.errors.contains("curlew-cache cannot be opened for writing: "), "\(outcome.errors)")
@@ -138,7 +129,7 @@ struct CacheTests {
         #expect(alone.status == 1 && alone.errors.contains("there is no stored response for this request"))
     }
 
-    @Test(.enabled(if: getuid() != 0, "root may write anywhere")) func readOnly() async throws {
+    @Test(.enabled(if: getuid() != 0, "root may write anywhere")) func readOnlyCacheDoesNotFailRequest() async throws {
         try await run("--cache", "c", base + "/cache/60")
         chmod(folder.path + "/c", 0o500)
         let outcome = try await run("--cache", "c", base + "/cache/60")
@@ -151,10 +142,7 @@ struct CacheTests {
         try await run("--cache", "c", base + "/cache/60")
         try folder.write("c/index.sqlite", String(repeating: "no index ", count: 900))
         let words = isListed ? ["cache", "list", "c"] : ["--cache", "c", base + "/cache/60"]
-        var tool = ToolProcess()
-        tool.arguments = words
-        tool.folder = folder.url
-        let outcome = try await tool.run()
+        let outcome = try await tool(words).run()
         #expect(outcome.status == 0)
         #expect(outcome.errors.contains("was damaged"), "\(outcome.errors)")
         #expect(server.requests.count == (isListed ? 1 : 2))
@@ -162,15 +150,12 @@ struct CacheTests {
 
     static let strangers = ["notes.txt", "index.sqlite"]
 
-    @Test("A directory with other files is neither used nor cleared", arguments: strangers)
+    @Test("a directory with other files is neither used nor cleared", arguments: strangers)
     func aDirectoryOfOthers(_ name: String) async throws {
         try FileManager.default.createDirectory(at: folder.file("c"), withIntermediateDirectories: true)
         try folder.write("c/" + name, "mine")
         for words in [["--cache", "c", base + "/get"], ["cache", "list", "c"], ["cache", "clear", "c"]] {
-            var tool = ToolProcess()
-            tool.arguments = words
-            tool.folder = folder.url
-            let outcome = try await tool.run()
+            let outcome = try await tool(words).run()
             #expect(outcome.status == 1)
             #expect(outcome.errors.hasPrefix("curlew: error: c is not a cache, and is left as it is\n"))
         }
@@ -178,7 +163,7 @@ struct CacheTests {
         #expect(folder.read("c/" + name) == Data("mine".utf8) && server.requests.isEmpty)
     }
 
-    @Test func aDirectoryWithoutACache() async throws {
+    @Test func clearRefusesDirectoryWithoutCache() async throws {
         #expect(try await run("cache", "list", "none").errors == "curlew: error: there is no directory none\n")
         try FileManager.default.createDirectory(at: folder.file("c"), withIntermediateDirectories: true)
         let outcome = try await run("cache", "clear", "c")
@@ -188,7 +173,7 @@ struct CacheTests {
 
     // MARK: The cache itself
 
-    @Test func listShowsWhatIsKept() async throws {
+    @Test func listShowsStoredResponses() async throws {
         server.route("/vary") { _ in
             .text("four", status: 203).header("Cache-Control", "max-age=60").header("Vary", "Accept, X-B")
         }
@@ -213,7 +198,7 @@ struct CacheTests {
         #expect(items[0]["status"] == .number("203") && items[0]["size"] == .number("4"))
     }
 
-    @Test func listShowsMoreThanOnePart() async throws {
+    @Test func longListIsReadInParts() async throws {
         for number in 0..<3 { try await run("--cache", "c", base + "/cache/60?\(number)") }
         let store = try #require(try? ToolCache(path: folder.path + "/c").existing())
         let first = try await store.contents(limit: 2)
@@ -223,7 +208,7 @@ struct CacheTests {
         #expect(try await store.contents(after: rest.last, limit: 2).isEmpty)
     }
 
-    @Test func clearRemovesOneOrAll() async throws {
+    @Test func clearRemovesOneResponseOrAll() async throws {
         for path in ["/cache/60", "/cache/61"] { try await run("--cache", "c", base + path) }
         let one = try await run("cache", "clear", "c", base + "/cache/60")
         #expect(one.status == 0 && one.errors.hasPrefix("curlew: removed ") && one.text == "")
@@ -253,13 +238,9 @@ struct CacheTests {
         #expect(error.message.contains(message), "\(error)")
     }
 
-    @Test func aServerMayHaveThatName() throws {
+    @Test func cacheMayBeTheNameOfAServer() throws {
         for words in [["cache", "a=1"], ["cache", "X-A:1"], ["http://cache"], ["GET", "cache"]] {
-            guard case .request(let invocation) = try CommandBuilder.command(for: words) else {
-                Issue.record("\(words)")
-                continue
-            }
-            #expect(invocation.urls.count == 1)
+            #expect(try invocation(words).urls.count == 1, "\(words)")
         }
     }
 }

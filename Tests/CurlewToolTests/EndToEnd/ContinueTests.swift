@@ -6,25 +6,18 @@ import Testing
 @testable import CurlewTool
 
 @Suite("curlew --continue without a resume file", .timeLimit(.minutes(4)))
-struct ContinueTests {
-    private let server: TestServer
-    private let base: String
-    private let folder: ScratchDirectory
+struct ContinueTests: ToolSuite {
+    let place: ToolPlace
     private let size = 300_000
     private let whole: Data
 
     init() throws {
-        server = try TestServer()
-        base = ":\(server.port)"
-        folder = try ScratchDirectory()
+        place = try ToolPlace()
         whole = TestServer.patternBytes(count: size)
     }
 
     private func run(_ arguments: String...) async throws -> ToolProcess.Outcome {
-        var tool = ToolProcess()
-        tool.arguments = ["-d", "-c"] + arguments
-        tool.folder = folder.url
-        return try await tool.run()
+        try await tool(["-d", "-c"] + arguments).run()
     }
 
     /// Expects that the tool failed, and left the file and the folder unchanged.
@@ -48,14 +41,14 @@ struct ContinueTests {
         #expect(server.requests.map { $0.headers["X-Token"] } == ["t", "t"])
     }
 
-    @Test func findsTheFileByTheURLsName() async throws {
+    @Test func continueFindsFileNamedByURL() async throws {
         try folder.write("\(size)", whole.prefix(1))
         #expect(try await run(base + "/range/\(size)").status == 0)
         #expect(folder.names == ["\(size)"])
         #expect(folder.read("\(size)") == whole)
     }
 
-    @Test func isDoneAtOnceWithACompleteFile() async throws {
+    @Test func continueEndsAtOnceIfFileIsComplete() async throws {
         try folder.write("file", whole)
         #expect(try await run("-o", "file", base + "/range/\(size)").status == 0)
         #expect(folder.names == ["file"])
@@ -63,7 +56,7 @@ struct ContinueTests {
         #expect(server.bytesSent < 80_000)
     }
 
-    @Test func beginsWhereThereIsNothing() async throws {
+    @Test func continueStartsFromTheBeginningWithoutFile() async throws {
         let outcome = try await run("-o", "file", base + "/range/\(size)")
         #expect(outcome.status == 0)
         #expect(!outcome.errors.contains("warning"))
@@ -71,7 +64,7 @@ struct ContinueTests {
         #expect(server.requests.map { $0.headers["Range"] } == [nil])
     }
 
-    @Test func leavesAnotherFileAlone() async throws {
+    @Test func continueKeepsFileThatDiffers() async throws {
         let other = Data(repeating: 7, count: 100_000)
         try folder.write("file", other)
         let outcome = try await run("-o", "file", base + "/range/\(size)")
@@ -79,7 +72,7 @@ struct ContinueTests {
         #expect(outcome.errors.contains("file is not the beginning of the file on the server: the last bytes differ"))
     }
 
-    @Test func leavesALongerFileAlone() async throws {
+    @Test func continueKeepsLongerFile() async throws {
         let longer = whole + Data([1])
         try folder.write("file", longer)
         let outcome = try await run("-o", "file", base + "/range/\(size)")
@@ -87,7 +80,7 @@ struct ContinueTests {
         #expect(outcome.errors.contains("file is longer than the file on the server"))
     }
 
-    @Test func doesNotStartOverWhereThereAreNoRanges() async throws {
+    @Test func continueDoesNotStartOverWithoutRanges() async throws {
         server.script("/whole", .data(whole))
         try folder.write("file", whole.prefix(100_000))
         let outcome = try await run("-o", "file", base + "/whole")
@@ -95,7 +88,7 @@ struct ContinueTests {
         #expect(outcome.errors.contains("the server sends the whole file or nothing"))
     }
 
-    @Test func leavesTheFileAloneWhereTheServerHasNone() async throws {
+    @Test func continueKeepsFileIfServerHasNone() async throws {
         try folder.write("file", "part")
         let outcome = try await run("-o", "file", base + "/status/404")
         #expect(outcome.status == 4)
@@ -106,10 +99,7 @@ struct ContinueTests {
     @Test("Ctrl-C before the server responds leaves the file unchanged")
     func isInterruptedWhileItAsks() async throws {
         try folder.write("file", "part")
-        var tool = ToolProcess()
-        tool.arguments = ["-d", "-c", "-o", "file", base + "/hang"]
-        tool.folder = folder.url
-        let outcome = try await tool.run { pid in
+        let outcome = try await tool("-d", "-c", "-o", "file", base + "/hang").run { pid in
             try await server.waitForRequests(count: 1)
             kill(pid, SIGINT)
         }
@@ -120,10 +110,8 @@ struct ContinueTests {
 
     @Test("SIGINT and SIGTERM are handled by the time the server receives the first request")
     func catchesSignalsFirst() async throws {
-        var tool = ToolProcess("-d", "-o", "file", base + "/hang")
-        tool.folder = folder.url
         var caught: UInt64 = 0
-        let outcome = try await tool.run { pid in
+        let outcome = try await tool("-d", "-o", "file", base + "/hang").run { pid in
             try await server.waitForRequests(count: 1)
             let text = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
             caught = try UInt64(#require(text.firstMatch(of: /SigCgt:\s*([0-9a-f]+)/)).output.1, radix: 16) ?? 0
@@ -142,12 +130,8 @@ struct ContinueTests {
             TestServer.Response.bytes(Int64(size)).header("ETag", "\"range\(size)-0\"")
                 .faulting(.reset, at: .inBody(after: 50_000)))
         let arguments = ["-o", "file", base + "/range/\(size)", "Authorization:Bearer t"]
-        var tool = ToolProcess()
-        tool.arguments = ["-d"] + arguments
-        tool.folder = folder.url
-        #expect(try await tool.run().status == 1)
-        tool.arguments = ["-d", "-c"] + arguments
-        #expect(try await tool.run().status == 0)
+        #expect(try await tool(["-d"] + arguments).run().status == 1)
+        #expect(try await tool(["-d", "-c"] + arguments).run().status == 0)
         #expect(server.requests.map { $0.headers["Authorization"] } == ["Bearer t", "Bearer t"])
         #expect(folder.read("file") == whole)
     }
@@ -172,11 +156,11 @@ struct UnfinishedFileTests {
     }
 
     @Test(arguments: [(1, 0...0), (65_536, 0...65_535), (65_537, 1...65_536), (1_000_000, 934_464...999_999)])
-    func comparesItsEnd(_ size: Int64, _ compared: ClosedRange<Int64>) {
+    func last64KiBOfFileAreCompared(_ size: Int64, _ compared: ClosedRange<Int64>) {
         #expect(UnfinishedFile(path: "f", size: size).compared == compared)
     }
 
-    @Test func readsItsEnd() throws {
+    @Test func endOfFileIsRead() throws {
         let scratch = try ScratchDirectory()
         let bytes = TestServer.patternBytes(count: 100_000)
         let path = try scratch.write("f", bytes).path
@@ -187,7 +171,7 @@ struct UnfinishedFileTests {
     }
 
     @Test(arguments: [("bytes 0-9/10", Int64(10)), ("bytes 0-9/25", 25), ("bytes 0-9/*", nil)])
-    func matches(_ range: String, _ total: Int64?) throws {
+    func matchingResponseContinuesTheFile(_ range: String, _ total: Int64?) throws {
         let file = UnfinishedFile(path: "f", size: 10)
         let tagged = try file.match(
             head(206, ["Content-Range": range, "ETag": "\"v\""]), body: Self.end, end: Self.end)
@@ -198,7 +182,7 @@ struct UnfinishedFileTests {
         #expect(dated.validator == .lastModified(date))
     }
 
-    @Test func refusesWhatMayNotBePutTogether() {
+    @Test func responseThatDoesNotContinueFileIsRefused() {
         let range = "bytes 0-9/25"
         let tag = "\"v\""
         #expect(refusal(head(206, ["Content-Range": range, "ETag": tag])) == nil)

@@ -7,23 +7,10 @@ import Testing
 @testable import CurlewTool
 
 @Suite("curlew --download", .timeLimit(.minutes(4)))
-struct DownloadTests {
-    private let server: TestServer
-    private let base: String
-    private let folder: ScratchDirectory
+struct DownloadTests: ToolSuite {
+    let place: ToolPlace
 
-    init() throws {
-        server = try TestServer()
-        base = ":\(server.port)"
-        folder = try ScratchDirectory()
-    }
-
-    private func tool(_ arguments: String...) -> ToolProcess {
-        var tool = ToolProcess()
-        tool.arguments = arguments
-        tool.folder = folder.url
-        return tool
-    }
+    init() throws { place = try ToolPlace() }
 
     /// Serves a file whose first response stalls in the middle of the body until the client disconnects.
     private func serveStalling(size: Int64, after: Int64) {
@@ -34,7 +21,7 @@ struct DownloadTests {
         )
     }
 
-    @Test func savesUnderTheServersName() async throws {
+    @Test func downloadIsSavedUnderTheServersName() async throws {
         server.script("/x", .text("hello").header("Content-Disposition", "attachment; filename=\"../greeting.txt\""))
         let outcome = try await tool("-d", base + "/x").run()
         #expect(outcome.status == 0)
@@ -92,7 +79,7 @@ struct DownloadTests {
         #expect(missing.errors == "curlew: error: cannot read none.csv: No such file or directory\n")
     }
 
-    @Test func compressesWhatItSends() async throws {
+    @Test func requestBodyIsCompressed() async throws {
         try folder.write("table.csv", String(repeating: "a,b\n", count: 100))
         for item in ["@table.csv", "text=" + String(repeating: "a", count: 300)] {
             let outcome = try await tool("-dv", "--compress", base + "/anything/packed", item).run()
@@ -128,7 +115,7 @@ struct DownloadTests {
         #expect(server.requests.map(\.bodyText) == ["piped", "piped"])
     }
 
-    @Test func neverOverwritesUnasked() async throws {
+    @Test func downloadDoesNotOverwriteExistingFile() async throws {
         _ = try folder.write("1000", "mine")
         #expect(try await tool("-d", base + "/bytes/1000").run().status == 0)
         #expect(folder.names == ["1000", "1000-1"])
@@ -147,7 +134,7 @@ struct DownloadTests {
         }
     }
 
-    @Test func keepsNothingOfAnErrorPage() async throws {
+    @Test func errorPageIsNotSaved() async throws {
         let outcome = try await tool("-d", base + "/status/404", base + "/range/10").run()
         #expect(outcome.status == 4)
         #expect(outcome.errors.contains("curlew: error: 404: the server answered 404"))
@@ -200,7 +187,7 @@ struct DownloadTests {
         #expect(server.requests.last?.headers["Range"] == "bytes=100000-")
     }
 
-    @Test func goesOnAfterABrokenConnection() async throws {
+    @Test func downloadContinuesAfterBrokenConnection() async throws {
         let size: Int64 = 200_000
         server.script(
             "/range/\(size)",
@@ -222,7 +209,7 @@ struct DownloadTests {
         #expect(server.requests.count { $0.headers["Range"] != nil } > 2)
     }
 
-    @Test func retriesByItself() async throws {
+    @Test func downloadIsRetried() async throws {
         server.script("/busy", .status(503, headers: ["Retry-After": "0"]), .text("well"))
         let outcome = try await tool("-d", "--retry", "2", base + "/busy").run()
         #expect(outcome.status == 0)

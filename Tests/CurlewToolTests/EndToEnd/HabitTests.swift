@@ -6,23 +6,10 @@ import Testing
 @testable import CurlewTool
 
 @Suite("curlew for users of HTTPie or curl", .timeLimit(.minutes(4)))
-struct HabitTests {
-    private let server: TestServer
-    private let base: String
-    private let folder: ScratchDirectory
+struct HabitTests: ToolSuite {
+    let place: ToolPlace
 
-    init() throws {
-        server = try TestServer()
-        base = ":\(server.port)"
-        folder = try ScratchDirectory()
-    }
-
-    private func tool(_ arguments: String...) -> ToolProcess {
-        var tool = ToolProcess()
-        tool.arguments = arguments
-        tool.folder = folder.url
-        return tool
-    }
+    init() throws { place = try ToolPlace() }
 
     private func configured(_ text: String, _ tool: ToolProcess) throws -> ToolProcess {
         var tool = tool
@@ -37,7 +24,7 @@ struct HabitTests {
 
     // MARK: Configuration
 
-    @Test func readsItsConfiguration() async throws {
+    @Test func defaultOptionsAreReadFromConfiguration() async throws {
         let text = #"{"default_options": ["--form", "--print=B"]}"#
         #expect(try await configured(text, tool(base + "/post", "a=1 2")).run().text.hasPrefix("a=1+2"))
         #expect(server.requests.first?.headers["Content-Type"]?.hasPrefix("application/x-www-form-urlencoded") == true)
@@ -45,7 +32,7 @@ struct HabitTests {
         #expect(taken.text.hasPrefix(#"{"a": "1 2"}"#))
     }
 
-    @Test func sendsNothingWhereItsConfigurationIsWrong() async throws {
+    @Test func nothingIsSentIfConfigurationIsInvalid() async throws {
         let broken = try configured(#"{"default_options": ["--frm"]}"#, tool(base + "/get"))
         let outcome = try await broken.run()
         #expect(outcome.status == 1)
@@ -76,7 +63,7 @@ struct HabitTests {
 
     // MARK: Output
 
-    @Test func formatsWhatItFinds() async throws {
+    @Test func bodyIsFormattedByItsActualContent() async throws {
         let rows: [(String, String, String)] = [
             ("text/plain", #"{"b":1,"a":2}"#, "{\n    \"b\": 1,\n    \"a\": 2\n}\n"),
             ("application/xml", "<a><b/></a>", "<a>\n  <b/>\n</a>\n"),
@@ -139,11 +126,16 @@ struct HabitTests {
         #expect(server.requests.first?.bodyText == #"{"a": "1"}"#)
     }
 
-    @Test("an empty pipe beside data items is not an error")
+    @Test("an empty pipe or file beside data items is not an error")
     func takesItemsBesideAnEmptyInput() async throws {
-        var empty = tool(base + "/post", "a=1")
-        empty.input = Data()
-        #expect(try await empty.run().status == 0)
+        var pipe = tool(base + "/post", "a=1")
+        pipe.input = Data()
+        #expect(try await pipe.run().status == 0)
+        try folder.write("empty", "")
+        var file = tool("-c", "exec \"$0\" \"$@\" < empty", ToolProcess.executable.path, base + "/post", "a=1")
+        file.program = URL(filePath: "/bin/sh")
+        #expect(try await file.run().status == 0)
+        #expect(server.requests.map(\.bodyText) == [#"{"a": "1"}"#, #"{"a": "1"}"#])
     }
 
     @Test func refusesTheSecondBodyOfAPipeline() async throws {
@@ -185,7 +177,7 @@ struct HabitTests {
 
     // MARK: The request as it is written
 
-    @Test func keepsDotsOfAPath() async throws {
+    @Test func pathAsIsKeepsDotSegments() async throws {
         server.script("/a/../b", TestServer.Response(status: 302, headers: ["Location": "/c"]))
         #expect(try await tool("--path-as-is", "-F", base + "/a/../b?x").run().status == 0)
         #expect(try await tool(base + "/a/../b?x").run().status == 0)

@@ -6,22 +6,13 @@ import Testing
 @testable import CurlewTool
 
 @Suite("curlew --output", .timeLimit(.minutes(4)))
-struct OutputFileTests {
-    private let server: TestServer
-    private let folder: ScratchDirectory
-    private let base: String
+struct OutputFileTests: ToolSuite {
+    let place: ToolPlace
 
-    init() throws {
-        server = try TestServer()
-        folder = try ScratchDirectory()
-        base = ":\(server.port)"
-    }
+    init() throws { place = try ToolPlace() }
 
     private func run(_ arguments: String...) async throws -> ToolProcess.Outcome {
-        var tool = ToolProcess()
-        tool.arguments = arguments
-        tool.folder = folder.url
-        return try await tool.run()
+        try await tool(arguments).run()
     }
 
     private func text(_ name: String) -> String? { folder.read(name).map { String(decoding: $0, as: UTF8.self) } }
@@ -33,10 +24,7 @@ struct OutputFileTests {
         server.script("/x", Array(repeating: reset, count: 8))
         try folder.write("kept", "precious")
         for name in ["kept", "new"] {
-            var tool = ToolProcess()
-            tool.arguments = options + ["-o", name, base + "/x"]
-            tool.folder = folder.url
-            #expect(try await tool.run().status == 1)
+            #expect(try await tool(options + ["-o", name, base + "/x"]).run().status == 1)
         }
         #expect(text("kept") == "precious")
         #expect(folder.names == ["kept"])
@@ -62,10 +50,7 @@ struct OutputFileTests {
         ])
     func refusesBadPaths(options: [String]) async throws {
         try FileManager.default.createDirectory(at: folder.file("dir"), withIntermediateDirectories: false)
-        var tool = ToolProcess()
-        tool.arguments = options + [base + "/get"]
-        tool.folder = folder.url
-        let outcome = try await tool.run()
+        let outcome = try await tool(options + [base + "/get"]).run()
         #expect(outcome.status == 1)
         #expect(outcome.errors.contains("cannot write \(options.last ?? "")"), "\(outcome.errors)")
         #expect(server.requests.isEmpty)
@@ -85,10 +70,7 @@ struct OutputFileTests {
         arguments: [["--curl", "-d", "-c"], ["--offline", "-d"], ["--curl"]])
     func printsBesideTheFile(options: [String]) async throws {
         try folder.write("disk.img", "the beginning")
-        var tool = ToolProcess()
-        tool.arguments = options + ["-o", "disk.img", base + "/x"]
-        tool.folder = folder.url
-        let outcome = try await tool.run()
+        let outcome = try await tool(options + ["-o", "disk.img", base + "/x"]).run()
         #expect(outcome.status == 0)
         #expect(outcome.text.contains("/x"), "\(outcome.errors)")
         #expect(text("disk.img") == "the beginning")

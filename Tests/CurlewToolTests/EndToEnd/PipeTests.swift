@@ -16,7 +16,7 @@ struct PipeTests {
         base = ":\(server.port)"
     }
 
-    @Test func writesTheBodyAsItIs() async throws {
+    @Test func bodyIsWrittenUnchangedToAPipe() async throws {
         let body = Data((0...255).map { UInt8($0) })
         server.script("/raw", .data(body))
         let outcome = try await ToolProcess(base + "/raw").run()
@@ -54,7 +54,7 @@ struct PipeTests {
         #expect(server.requests.first?.bodyText == "a=1+2&a=%C3%A9")
     }
 
-    @Test func sendsWhatIsPipedIn() async throws {
+    @Test func standardInputIsSentAsBody() async throws {
         #expect(try await ToolProcess("PUT", base + "/put", input: "piped\u{1}").run().status == 0)
         #expect(server.requests.first?.bodyText == "piped\u{1}")
         #expect(try await ToolProcess("-I", base + "/get", input: "ignored").run().status == 0)
@@ -104,7 +104,7 @@ struct PipeTests {
         #expect(try await ToolProcess("--nonsense").run().status == 1)
     }
 
-    @Test func saysWhatFailedWhereAndWhatToTry() async throws {
+    @Test func errorShowsCausePhaseAndRemedy() async throws {
         let deadEnd = try DeadEnd(.refusing)
         let port = deadEnd.port
         let outcome = try await ToolProcess(":\(port)/").run()
@@ -116,7 +116,7 @@ struct PipeTests {
         #expect(outcome.errors.contains("\n  try: Check that the server is running"))
     }
 
-    @Test func followsAndShowsTheWay() async throws {
+    @Test func allOptionShowsEveryRedirect() async throws {
         let outcome = try await ToolProcess("-F", "--all", "-h", base + "/redirect/2").run()
         #expect(
             outcome.lines.filter { $0.hasPrefix("HTTP") } == [
@@ -152,15 +152,20 @@ struct PipeTests {
         #expect(shown.last == "there")
     }
 
-    @Test("a redirect with -v and --verify no is followed to its response")
+    @Test("-v with --verify no shows both exchanges of a redirect")
     func showsTheWayOfAGuardedRequest() async throws {
         server.script("/a", TestServer.Response(status: 302, headers: ["Location": "/b"]))
         server.script("/b", .text("there"))
         let outcome = try await ToolProcess("-v", "-F", "--verify", "no", base + "/a").run()
+        #expect(
+            outcome.lines.filter { $0.hasPrefix("GET /") || $0.hasPrefix("HTTP/1.1 ") } == [
+                "GET /a HTTP/1.1", "HTTP/1.1 302 Found", "GET /b HTTP/1.1", "HTTP/1.1 200 OK",
+            ], "\(outcome.text)")
         #expect(outcome.text.hasSuffix("there"), "\(outcome.text)")
+        #expect(outcome.status == 0 && server.requests.map(\.target) == ["/a", "/b"])
     }
 
-    @Test func saysThatItWaitsForAnotherTry() async throws {
+    @Test func retriesAreAnnounced() async throws {
         server.script("/busy", .status(503, headers: ["Retry-After": "0"]), .status(503), .text("well"))
         let outcome = try await ToolProcess("--retry", "2", base + "/busy").run()
         #expect(outcome.text == "well")
@@ -175,7 +180,7 @@ struct PipeTests {
     @Test(
         "--retry does not repeat a POST or a piped body, and the response is printed",
         arguments: [["POST"], ["--chunked", "PUT"]])
-    func showsTheResponseOfWhatIsNotRetried(words: [String]) async throws {
+    func responseToUnretriedRequestIsPrinted(words: [String]) async throws {
         server.script("/busy", TestServer.Response.text("later").changed { $0.status = 503 }, .text("twice"))
         var tool = ToolProcess(input: words == ["POST"] ? nil : "abc")
         tool.arguments = ["--retry", "2", "--check-status"] + words + [base + "/busy"]
@@ -264,27 +269,32 @@ struct PipeTests {
                 .status == 0)
     }
 
-    @Test func formatsWhenAsked() async throws {
+    @Test func prettyOptionFormatsBodyInAPipe() async throws {
         server.script("/j", .text(#"{"b":1.10,"a":[true]}"#, type: "application/json"))
         let outcome = try await ToolProcess("--pretty=format", base + "/j").run()
         #expect(outcome.text == "{\n    \"b\": 1.10,\n    \"a\": [\n        true\n    ]\n}")
     }
 
-    @Test func endsQuietlyWhenTheReaderGoes() async throws {
-        var tool = ToolProcess()
-        let shell = Process()
-        shell.executableURL = URL(filePath: "/bin/sh")
-        tool.arguments = []
-        shell.arguments = ["-c", "\(ToolProcess.executable.path) \(base)/bytes/50000000 2>&1 >/dev/full; echo $?"]
-        let pipe = Pipe()
-        // Foundation's `Process` retains itself and its pipes, so the descriptor is closed here.
-        defer { try? pipe.fileHandleForReading.close() }
-        shell.standardOutput = pipe
-        let ended = ToolProcess.Ended(shell)
-        try shell.run()
-        _ = await ended.status()
-        let text = String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        #expect(text == "curlew: error: cannot write the output: No space left on device\n1\n")
+    @Test("output to a full disk is reported as an error")
+    func reportsAFullDisk() async throws {
+        let script = "exec \"$0\" \"$1\" >/dev/full"
+        var tool = ToolProcess("-c", script, ToolProcess.executable.path, base + "/bytes/50000000")
+        tool.program = URL(filePath: "/bin/sh")
+        let outcome = try await tool.run()
+        #expect(outcome.status == 1)
+        #expect(outcome.errors == "curlew: error: cannot write the output: No space left on device\n")
+    }
+
+    @Test("SIGPIPE ends the tool without a message if the reader of its output exits")
+    func closedOutputPipeEndsToolQuietly() async throws {
+        // The shell writes the tool's exit status, which is 128 and the number of the signal.
+        let script = "{ \"$0\" \"$1\"; echo $? >&2; } | head -c 3"
+        var tool = ToolProcess("-c", script, ToolProcess.executable.path, base + "/bytes/50000000")
+        tool.program = URL(filePath: "/bin/sh")
+        let outcome = try await tool.run()
+        #expect(outcome.output == TestServer.patternBytes(count: 3))
+        #expect(outcome.errors == "141\n")
+        try await eventually { server.openConnectionCount == 0 }
     }
 
     @Test func showsMetadataAndTiming() async throws {

@@ -7,23 +7,10 @@ import Testing
 @testable import CurlewTool
 
 @Suite("curlew --repeat", .timeLimit(.minutes(4)))
-struct RepeatTests {
-    private let server: TestServer
-    private let base: String
-    private let folder: ScratchDirectory
+struct RepeatTests: ToolSuite {
+    let place: ToolPlace
 
-    init() throws {
-        server = try TestServer()
-        base = ":\(server.port)"
-        folder = try ScratchDirectory()
-    }
-
-    private func tool(_ arguments: String...) -> ToolProcess {
-        var tool = ToolProcess()
-        tool.arguments = arguments
-        tool.folder = folder.url
-        return tool
-    }
+    init() throws { place = try ToolPlace() }
 
     @Test func printsASummaryInsteadOfTheResponses() async throws {
         let outcome = try await tool("--repeat", "20", "--concurrency", "4", base + "/anything/x", "a=b").run()
@@ -38,7 +25,7 @@ struct RepeatTests {
         #expect(server.requests.map(\.bodyText) == Array(repeating: #"{"a": "b"}"#, count: 20))
     }
 
-    @Test func sendsSoManyAtOnce() async throws {
+    @Test func concurrencyOptionLimitsRequestsAtOnce() async throws {
         let load = Load(server, "/held", holding: 3)
         let outcome = try await tool("--repeat", "12", "--concurrency", "3", base + "/held").run()
         #expect(outcome.status == 0)
@@ -145,6 +132,41 @@ struct RepeatTests {
         #expect(outcome.errors == "curlew: interrupted\n")
     }
 
+    @Test("--duration ends the run, also while requests wait for the rate")
+    func endsInTime() async throws {
+        let began = ContinuousClock.now
+        let outcome = try await tool(
+            "--duration", "3s", "--concurrency", "2", "--rate", "1/h", "--summary", "json", base + "/bytes/10"
+        ).run()
+        #expect(outcome.status == 0 && outcome.errors == "")
+        #expect(began.duration(to: .now) >= .seconds(3))
+        let json = try JSONSerialization.jsonObject(with: Data(outcome.text.utf8)) as? [String: Any]
+        let summary = try #require(json)
+        #expect(summary["requests"] as? Int == 1 && summary["planned"] == nil)
+        #expect(summary["cutOff"] as? Int == 2)
+        #expect(summary["statuses"] as? [String: Int] == ["200": 1])
+        #expect((summary["histogram"] as? [[String: Any]])?.map { $0["count"] as? Int } == [1])
+        #expect(outcome.lines.filter { !$0.isEmpty }.count == 1, "one line for programs")
+        #expect(server.requestCount == 1)
+    }
+
+    @Test("with --repeat and --duration, the one that is reached first ends the run")
+    func endsEarly() async throws {
+        // The suite's time limit shows that the hour is not waited for.
+        let outcome = try await tool("--duration", "1h", "--repeat", "3", base + "/bytes/1").run()
+        #expect(outcome.status == 0)
+        #expect(outcome.lines.contains("Requests: 3") && !outcome.text.contains("Cut off"))
+    }
+
+    @Test("if no request has ended when the time is over, that is a timeout")
+    func endsTooEarly() async throws {
+        server.script("/x", TestServer.Response.text("never").faulting(.stall(), at: .beforeHead))
+        let outcome = try await tool("--duration", "500ms", "--repeat", "5", base + "/x").run()
+        #expect(outcome.status == 2)
+        #expect(outcome.lines.contains("Requests: 0 of 5"))
+        #expect(!outcome.text.contains("Failed"))
+    }
+
     @Test("a request that cannot be made ends the run, prints the summary so far and stores the session")
     func endsAtAnObstacle() async throws {
         let file = try folder.write("form.txt", "content")
@@ -163,6 +185,7 @@ struct RepeatTests {
         #expect(outcome.status == 1)
         #expect(outcome.lines.contains("Requests: 1 of 20"))
         #expect(outcome.lines.contains("Status 2xx: 1 (200: 1)"))
+        #expect(outcome.lines.contains("Cut off: 1"))
         #expect(!outcome.text.contains("Failed"))
         #expect(outcome.errors == "curlew: error: cannot read form.txt: no such file\n")
         #expect(String(decoding: folder.read("s.json") ?? Data(), as: UTF8.self).contains("seen"))

@@ -6,27 +6,20 @@ import Testing
 @testable import CurlewTool
 
 @Suite("curlew --session", .timeLimit(.minutes(4)))
-struct SessionFileTests {
-    private let server: TestServer
-    private let folder: ScratchDirectory
+struct SessionFileTests: ToolSuite {
+    let place: ToolPlace
 
-    init() throws {
-        server = try TestServer()
-        folder = try ScratchDirectory()
-    }
+    init() throws { place = try ToolPlace() }
 
     private func run(_ arguments: String...) async throws -> ToolProcess.Outcome {
-        var tool = ToolProcess()
-        tool.arguments = arguments
+        var tool = tool(arguments)
         tool.environment = ["XDG_CONFIG_HOME": folder.url.path]
-        tool.folder = folder.url
         return try await tool.run()
     }
 
     private var path: String { "curlew/sessions/localhost_\(server.port)/me.json" }
 
     @Test func keepsHeadersCookiesAndCredentials() async throws {
-        let base = ":\(server.port)"
         #expect(
             try await run("--session=me", "-a", "u:p", base + "/cookies/set/a/b", "X-A:1", "Content-Type:x/y").status
                 == 0)
@@ -42,7 +35,6 @@ struct SessionFileTests {
 
     @Test("downloads store and send the fields and cookies of a session, also several at once")
     func downloadsKeepCookies() async throws {
-        let base = ":\(server.port)"
         let first = try await run(
             "--session=me", "--download", base + "/cookies/set/a/b", base + "/cookies/set/c/d", "X-A:1")
         #expect(first.status == 0)
@@ -54,7 +46,6 @@ struct SessionFileTests {
     }
 
     @Test func showsTheCookiesItSends() async throws {
-        let base = ":\(server.port)"
         _ = try await run("--session=me", base + "/cookies/set/a/b")
         let outcome = try await run("--session=me", "--offline", base + "/get")
         #expect(outcome.lines.contains("Cookie: a=b"))
@@ -62,7 +53,7 @@ struct SessionFileTests {
 
     @Test(
         "saving a session leaves a file or link with a predictable temporary name untouched", arguments: [true, false])
-    func isNotWrittenWhereOthersPlantedSomething(_ isLink: Bool) throws {
+    func savingKeepsFileWithPredictableName(_ isLink: Bool) throws {
         let victim = try folder.write("victim", "mine").path
         let planted = folder.url.appending(path: "s.json.\(getpid()).new").path
         if isLink {
@@ -80,8 +71,7 @@ struct SessionFileTests {
         #expect(Set(folder.names) == ["victim", "s.json", "s.json.\(getpid()).new"])
     }
 
-    @Test func readsWithoutWriting() async throws {
-        let base = ":\(server.port)"
+    @Test func readOnlySessionIsNotWritten() async throws {
         #expect(try await run("--session-read-only=me", base + "/get", "X-A:1").status == 0)
         #expect(folder.read(path) == nil)
         let file = try folder.write("s.json", "{}").path

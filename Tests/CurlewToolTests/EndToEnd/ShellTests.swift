@@ -85,7 +85,7 @@ struct ShellTests {
         #expect(outcome.text == "_curlew\n")
     }
 
-    @Test(.enabled(if: isThere("groff"), "groff is not installed")) func theManPageIsSound() async throws {
+    @Test(.enabled(if: isThere("groff"), "groff is not installed")) func manPageHasNoErrors() async throws {
         let outcome = try await read("man", with: "groff") { ["-man", "-Tascii", "-ww", "-P-cbou", $0] }
         #expect(outcome.errors == "")
         let headings = outcome.lines.filter { $0.first?.isUppercase == true }

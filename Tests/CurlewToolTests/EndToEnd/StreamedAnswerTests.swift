@@ -7,16 +7,10 @@ import Testing
 @testable import CurlewTool
 
 @Suite("curlew with streamed responses", .timeLimit(.minutes(4)))
-struct StreamedAnswerTests {
-    private let server: TestServer
-    private let base: String
-    private let folder: ScratchDirectory
+struct StreamedAnswerTests: ToolSuite {
+    let place: ToolPlace
 
-    init() throws {
-        server = try TestServer()
-        base = ":\(server.port)"
-        folder = try ScratchDirectory()
-    }
+    init() throws { place = try ToolPlace() }
 
     /// A running `curlew` whose input a test writes and whose output it reads.
     private struct Live {
@@ -75,7 +69,7 @@ struct StreamedAnswerTests {
         #expect(text == Data("first\nlast\n".utf8))
     }
 
-    @Test func answersAPipeWhileItStillSends() async throws {
+    @Test func responseIsWrittenWhileBodyIsStillSent() async throws {
         server.script("/echo", TestServer.Response(body: .echo))
         let live = try Live(ToolProcess("--chunked", "POST", base + "/echo"))
         try live.write("one\n")
@@ -100,10 +94,7 @@ struct StreamedAnswerTests {
             TestServer.Response(
                 status: 200, headers: ["Set-Cookie": "a=b"],
                 body: .generated(length: nil) { offset, most in TestServer.patternBytes(from: offset, count: most) }))
-        var tool = ToolProcess()
-        tool.arguments = words + ["--session", "./s.json", base + "/endless"]
-        tool.folder = folder.url
-        let outcome = try await tool.run()
+        let outcome = try await tool(words + ["--session", "./s.json", base + "/endless"]).run()
         #expect(outcome.status == 0)
         #expect(outcome.lines.contains("HTTP/1.1 200 OK"))
         #expect(outcome.errors == "")
@@ -112,7 +103,7 @@ struct StreamedAnswerTests {
         try await server.waitForOpenConnections(atMost: 0)
     }
 
-    @Test func sendsItsWholeBodyAlsoWhenTheHeadAloneIsWanted() async throws {
+    @Test func wholeBodyIsSentIfOnlyTheHeadIsPrinted() async throws {
         try folder.write("large", TestServer.patternBytes(from: 0, count: 3_000_000))
         server.script("/echo", TestServer.Response(body: .echo))
         var tool = ToolProcess("-h", base + "/echo", "@large")

@@ -53,7 +53,7 @@ struct TerminalTests {
         #expect(screen.contains("    \"headers\": {"))
     }
 
-    @Test func escapesWhatAServerSends() async throws {
+    @Test func controlCharactersFromServerAreEscaped() async throws {
         server.script("/x", .text("\u{1B}[2Jgone\u{7}\u{202E}\n").header("X-Evil", "\u{1B}]0;title\u{7}"))
         let (screen, _) = try await screen("--pretty=none", base + "/x")
         #expect(!screen.contains("\u{1B}"))

@@ -6,22 +6,14 @@ import Testing
 @testable import CurlewTool
 
 @Suite("curlew with bodies from files and pipes, and its help commands", .timeLimit(.minutes(4)))
-struct UploadTests {
-    private let server: TestServer
-    private let base: String
-    private let folder: ScratchDirectory
+struct UploadTests: ToolSuite {
+    let place: ToolPlace
 
-    init() throws {
-        server = try TestServer()
-        base = ":\(server.port)"
-        folder = try ScratchDirectory()
-    }
+    init() throws { place = try ToolPlace() }
 
     private func run(_ arguments: String..., input: String? = nil) async throws -> ToolProcess.Outcome {
-        var tool = ToolProcess()
-        tool.arguments = arguments
+        var tool = tool(arguments)
         tool.input = input.map { Data($0.utf8) }
-        tool.folder = folder.url
         return try await tool.run()
     }
 
@@ -78,14 +70,14 @@ struct UploadTests {
         #expect(server.requests.last?.bodyText?.contains("filename=\"null\"") == true)
     }
 
-    @Test func saysWhichFileIsMissing() async throws {
+    @Test func errorNamesTheMissingFile() async throws {
         let outcome = try await run(base + "/post", "-f", "file@missing.txt")
         #expect(outcome.status == 1)
         #expect(outcome.errors.contains("missing.txt"))
         #expect(server.requests.isEmpty)
     }
 
-    @Test func sendsAPipeWhileItComes() async throws {
+    @Test func chunkedOptionStreamsStandardInput() async throws {
         let text = String(repeating: "streamed ", count: 20_000)
         let outcome = try await run("--chunked", "POST", base + "/anything", input: text)
         #expect(outcome.status == 0)
@@ -114,17 +106,14 @@ struct UploadTests {
             ),
         ]
         for (words, text) in rows {
-            var tool = ToolProcess()
-            tool.arguments = words
-            tool.folder = folder.url
-            let outcome = try await tool.run()
+            let outcome = try await tool(words).run()
             #expect(outcome.status == 1)
             #expect(outcome.errors == "curlew: error: \(text)")
         }
         #expect(server.requests.isEmpty)
     }
 
-    @Test func answersAnUploadsRefusal() async throws {
+    @Test func refusedUploadSetsExitCode() async throws {
         try folder.write("data.txt", "text")
         #expect(try await run("--check-status", base + "/status/503", "@data.txt").status == 5)
     }
@@ -144,7 +133,7 @@ struct UploadTests {
         #expect(outcome.errors == "")
     }
 
-    @Test func suggestsATopic() async throws {
+    @Test func similarHelpTopicIsSuggested() async throws {
         let outcome = try await run("help", "itms")
         #expect(outcome.status == 1)
         #expect(outcome.errors.contains("Did you mean 'items'?"))

@@ -21,14 +21,14 @@ struct WebSocketTests {
 
     // MARK: In pipes
 
-    @Test func linesGoOutAndMessagesComeIn() async throws {
+    @Test func linesAreSentAndMessagesArePrinted() async throws {
         let outcome = try await ToolProcess(base + "/echo", input: "one\n\ntwo\r\nthree ä").run()
         #expect(outcome.text == "one\n\ntwo\nthree ä\n")
         #expect(outcome.errors == "")
         #expect(outcome.status == 0)
     }
 
-    @Test func manyLinesAllComeBack() async throws {
+    @Test func manyLinesAreEchoedCompletely() async throws {
         let text = (0..<20_000).map { "line \($0)\n" }.joined()
         let outcome = try await ToolProcess(base + "/echo", input: text).run()
         #expect(outcome.text == text)
@@ -51,7 +51,7 @@ struct WebSocketTests {
         #expect(outcome.output == (isBinary ? Data([0xFF, 0x0A, 0x00, 0x0A]) : Data("a\nb\n".utf8)))
     }
 
-    @Test func aLineThatIsNoTextIsAnError() async throws {
+    @Test func lineThatIsNotUTF8IsAnError() async throws {
         var tool = ToolProcess(base + "/echo")
         tool.input = Data("fine\n".utf8) + Data([0xFF, 0x0A])
         let outcome = try await tool.run()
@@ -82,7 +82,7 @@ struct WebSocketTests {
         #expect(folder.read("out") == Data("x\n".utf8))
     }
 
-    @Test func aReaderThatGoesEndsIt() async throws {
+    @Test func closedOutputPipeEndsTheWebSocket() async throws {
         server.webSocket("/flood", Script((0..<2000).map { .send(.text("message \($0)")) }))
         let shell = Process()
         shell.executableURL = URL(filePath: "/bin/sh")
@@ -124,7 +124,7 @@ struct WebSocketTests {
         #expect(outcome.errors == "curlew: closed with 1000\n")
     }
 
-    @Test func anAnswerOfSeveralMessagesIsWaitedFor() async throws {
+    @Test func lingerOptionWaitsForSeveralMessages() async throws {
         server.webSocket(
             "/three",
             Script([
@@ -135,7 +135,7 @@ struct WebSocketTests {
         #expect(outcome.status == 0)
     }
 
-    @Test func ctrlCClosesWithItsCode() async throws {
+    @Test func ctrlCClosesTheWebSocket() async throws {
         server.webSocket("/open", Script([.send(.text("here"))]))
         let server = server
         let outcome = try await ToolProcess("-v", "-I", base + "/open").run { pid in
@@ -226,7 +226,7 @@ struct WebSocketTests {
 
     // MARK: On a terminal
 
-    @Test func aTypedLineIsAMessage() async throws {
+    @Test func typedLineIsSentAsMessage() async throws {
         var tool = ToolProcess()
         tool.arguments = [base + "/echo", "--pretty=none"]
         let terminal = try TerminalProcess(tool)
@@ -240,7 +240,7 @@ struct WebSocketTests {
         #expect(screen.contains("typed\\x1b[2J\r\n"))
     }
 
-    @Test func whatATerminalCannotShowIsNamed() async throws {
+    @Test func binaryMessageIsDescribedOnTerminal() async throws {
         server.webSocket(
             "/kinds", Script([.send(.data(Data([0, 1, 2]))), .send(.text(#"{"a":[1]}"#)), .close(.normalClosure)]))
         var tool = ToolProcess()

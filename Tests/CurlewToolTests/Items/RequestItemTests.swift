@@ -30,7 +30,7 @@ struct RequestItemTests {
     }
 
     @Test(arguments: ["", "abc", "a\\=b", "a;b", "/path"])
-    func refusesWhatHasNoSeparator(_ word: String) {
+    func itemWithoutSeparatorIsRefused(_ word: String) {
         #expect(throws: UsageError.self) { try RequestItem(parsing: word) }
     }
 
@@ -118,7 +118,7 @@ struct NestedKeyTests {
     ]
 
     @Test(arguments: failures.indices)
-    func explains(_ index: Int) throws {
+    func nestedKeyErrorExplainsTheMistake(_ index: Int) throws {
         let row = Self.failures[index]
         let members = try row.items.map { (key: $0.0, value: try JSONParser.parse($0.1)) }
         let error = #expect(throws: NestedKeyError.self) { try NestedJSON.build(members) }
@@ -128,7 +128,7 @@ struct NestedKeyTests {
 
 @Suite("Deeply nested keys")
 struct DeepKeyTests {
-    @Test func areRefusedBeyondWhatAStackHolds() throws {
+    @Test func tooDeeplyNestedKeysAreRefused() throws {
         func key(_ depth: Int) -> String { "a" + String(repeating: "[b]", count: depth - 1) }
         let deepest = try NestedJSON.build([(key(JSONParser.maximumDepth), .null)])
         #expect(JSONWriter.compact(deepest).utf8.count > JSONParser.maximumDepth)
@@ -156,7 +156,7 @@ struct TargetURLTests {
     @Test(arguments: [
         ("http:8080", "http://http:8080/"), ("https/x", "http://https/x"), ("x:65535", "http://x:65535/"),
     ])
-    func takesUnusualHosts(_ typed: String, _ expected: String) throws {
+    func hostsNamedLikeSchemesAreAccepted(_ typed: String, _ expected: String) throws {
         #expect(try TargetURL.resolve(typed) == expected)
     }
 
@@ -174,7 +174,7 @@ struct TargetURLTests {
         ("ws://:8080/x", "ws://localhost:8080/x"), ("https://:8443", "https://localhost:8443/"),
         ("://:8080/x", "http://localhost:8080/x"),
     ])
-    func completes(_ typed: String, _ expected: String) throws {
+    func typedURLIsCompleted(_ typed: String, _ expected: String) throws {
         #expect(try TargetURL.resolve(typed) == expected)
     }
 
@@ -185,14 +185,14 @@ struct TargetURLTests {
         #expect(try TargetURL.resolve("x.y", query: query) == "http://x.y/?\(added)")
     }
 
-    @Test func obeysItsOptions() throws {
+    @Test func defaultSchemeAndKeptPathAreObeyed() throws {
         #expect(try TargetURL.resolve("x.y", defaultScheme: "https") == "https://x.y/")
         #expect(try TargetURL.resolve(":/x", defaultScheme: "https") == "https://localhost/x")
         #expect(try TargetURL.resolve("x.y/a/../b", keepsPath: true) == "http://x.y/a/../b")
     }
 
     @Test(arguments: ["", "ftp://x.y", "http://", "file:///etc/passwd", ":abc", "ws://:x", "ws:///x"])
-    func refuses(_ typed: String) {
+    func invalidURLIsRefused(_ typed: String) {
         #expect(throws: UsageError.self) { try TargetURL.resolve(typed) }
     }
 
@@ -200,7 +200,7 @@ struct TargetURLTests {
         ("http://u:p@h:1/a?b#c", "http", "h:1", "/a?b", "h"), ("https://[::1]:8/", "https", "[::1]:8", "/", "::1"),
         ("http://h?x", "http", "h", "/?x", "h"), ("http://h", "http", "h", "/", "h"),
     ])
-    func takesApart(_ url: String, _ scheme: String, _ authority: String, _ target: String, _ host: String) {
+    func urlIsSplitIntoParts(_ url: String, _ scheme: String, _ authority: String, _ target: String, _ host: String) {
         let parts = URLParts(url)
         #expect(parts.scheme == scheme)
         #expect(parts.authority == authority)

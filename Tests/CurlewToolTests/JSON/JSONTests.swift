@@ -12,7 +12,7 @@ struct JSONTests {
             (#""\ud83d\ude00""#, "\"😀\""), (#""\ud83d""#, "\"\u{FFFD}\""), (#""\ud83dx""#, "\"\u{FFFD}x\""),
             (#""\/\"\\""#, #""/\"\\""#), ("[ ]", "[]"), ("{ }", "{}"),
         ] as [(String, String?)])
-    func readsAndWrites(_ text: String, _ expected: String?) throws {
+    func jsonIsReadAndWritten(_ text: String, _ expected: String?) throws {
         #expect(JSONWriter.compact(try JSONParser.parse(text)) == expected ?? text)
     }
 
@@ -20,7 +20,7 @@ struct JSONTests {
         ("", 0), ("nope", 0), ("{", 1), ("{a}", 1), ("[1,]", 3), ("[1", 2), ("01", 1), ("1.", 2), ("-", 1), ("\"a", 2),
         ("\"\\x\"", 2), ("\"\\u12g4\"", 3), ("\"\u{1}\"", 1), ("1 2", 2), ("{\"a\" 1}", 5), ("+1", 0), ("tru", 0),
     ])
-    func refuses(_ text: String, _ offset: Int) {
+    func invalidJSONIsRefused(_ text: String, _ offset: Int) {
         let failure = #expect(throws: JSONParser.Failure.self) { try JSONParser.parse(text) }
         #expect(failure?.offset == offset)
     }
@@ -29,7 +29,7 @@ struct JSONTests {
         #expect(throws: JSONParser.Failure.self) { try JSONParser.parse(String(repeating: "[", count: 100_000)) }
     }
 
-    @Test func indents() throws {
+    @Test func jsonIsIndented() throws {
         let value = try JSONParser.parse(#"{"a":[1,2],"b":{},"c":[]}"#)
         #expect(
             JSONWriter.indented(value) == """
@@ -73,7 +73,7 @@ struct PrettyJSONTests {
     ]
 
     @Test(arguments: rows.indices)
-    func formats(_ index: Int) {
+    func jsonIsFormatted(_ index: Int) {
         let row = Self.rows[index]
         #expect(Self.pretty([Array(row.input.utf8)]) == row.output)
     }
@@ -88,7 +88,7 @@ struct PrettyJSONTests {
         #expect(Self.pretty(bytes.map { [$0] }) == row.output)
     }
 
-    @Test func colors() {
+    @Test func jsonIsColored() {
         let text = Self.pretty([Array(#"{"a":[1,true,"s"]}"#.utf8)], colored: true)
         let key = "\u{1B}[1;34m\"a\"\u{1B}[0m"
         let values = ["\u{1B}[36m1\u{1B}[0m", "\u{1B}[35mtrue\u{1B}[0m", "\u{1B}[33m\"s\"\u{1B}[0m"]

@@ -46,6 +46,11 @@ struct MarkupTests {
         #expect(out.filter { !$0.isWhitespace } == text.filter { !$0.isWhitespace })
     }
 
+    @Test func changesNothingAfterTheFirstTokenThatIsNotXML() {
+        #expect(
+            shaped("<a>  <b/>  </c>  <d>\n</d> ", type: "application/xml") == "<a>\n  <b/>  </c>  <d>\n</d> ")
+    }
+
     @Test func obeysOptions() {
         var look = Look()
         look.format.xmlIndent = 4
@@ -128,5 +133,5 @@ struct MarkupTests {
     }
 
     @Test(arguments: ["", "just text", "a < b", "<", "<div", "</nothing>", "<script>never ends", "<!-- open"])
-    func losesNothingOfBrokenPages(_ text: String) { #expect(shaped(text, type: "text/html") == text) }
+    func malformedHTMLIsKeptCompletely(_ text: String) { #expect(shaped(text, type: "text/html") == text) }
 }

@@ -59,7 +59,7 @@ struct LatencyHistogramTests {
         #expect(histogram(durations) == histogram(durations.reversed()))
     }
 
-    @Test func edges() {
+    @Test func histogramHandlesExtremeDurations() {
         let empty = LatencyHistogram()
         #expect(empty.percentile(0.5) == .zero && empty.mean == .zero && empty.rows(atMost: 10).isEmpty)
         let negative = histogram([.seconds(-1)])
@@ -68,6 +68,8 @@ struct LatencyHistogramTests {
         let long = Duration.seconds(Int64.max / 2)
         let extreme = histogram([.zero, long])
         #expect(extreme.maximum == long && extreme.percentile(0) == .zero && extreme.count == 2)
+        // This many rows are enough for one row for each bucket.
+        #expect(extreme.rows(atMost: 1_000_000).count == LatencyHistogram.mostBuckets)
         let same = histogram(Array(repeating: .milliseconds(7), count: 1000))
         #expect(same.percentile(0.5) == .milliseconds(7) && same.percentile(0.99) == .milliseconds(7))
         #expect(same.rows(atMost: 10) == [LatencyHistogram.Row(end: .milliseconds(7), count: 1000)])
@@ -80,7 +82,7 @@ struct RepeatReportTests {
         RepeatReport(palette: Palette(isColored: false), hasUnicode: false).text(summary, elapsed: elapsed)
     }
 
-    @Test func showsEverything() {
+    @Test func summaryShowsEverything() {
         var summary = RepeatSummary(planned: 10)
         for _ in 0..<4 {
             summary.record(.complete(status: 200, latency: .milliseconds(2), bytes: 256))
@@ -124,6 +126,46 @@ struct RepeatReportTests {
                 Received: 0 B, 0 B/s
 
                 """)
+    }
+
+    @Test("the summary of a run without --repeat has no planned number, and shows how many requests were cut off")
+    func showsCutOffs() {
+        var summary = RepeatSummary(planned: nil)
+        summary.record(.failed(code: "connectFailed"))
+        for _ in 0..<3 { summary.recordCutOff() }
+        #expect(
+            text(summary, elapsed: .seconds(1)) == """
+                Requests: 1
+                Duration: 1.00 s
+                Rate: 1.0/s
+                Received: 0 B, 0 B/s
+                Failed: 1 (connectFailed: 1)
+                Cut off: 3
+
+                """)
+    }
+
+    @Test func writesJSON() {
+        var summary = RepeatSummary(planned: 9)
+        for _ in 0..<2 { summary.record(.complete(status: 200, latency: .milliseconds(2), bytes: 256)) }
+        summary.record(.complete(status: 302, latency: .seconds(1), bytes: 0, isElsewhere: true))
+        summary.record(.failed(code: "connectFailed"))
+        summary.recordCutOff()
+        // The middle of the bucket of 2 ms, 2,000,000 ns, which is between 1,998,848 and 2,007,039 ns.
+        #expect(
+            JSONWriter.compact(summary.json(elapsed: .seconds(4))) == #"""
+                {"requests": 4, "planned": 9, "cutOff": 1, "seconds": 4.000000000, "perSecond": 1.000, "bytes": 512, \#
+                "statuses": {"200": 2, "302": 1}, "failures": {"connectFailed": 1}, "redirectsElsewhere": 1, \#
+                "latency": {"min": 0.002000000, "mean": 0.334666667, "p50": 0.002002943, "p90": 1.000000000, \#
+                "p99": 1.000000000, "max": 1.000000000}, \#
+                "histogram": [{"upTo": 0.002007039, "count": 2}, {"upTo": 1.000000000, "count": 1}]}
+                """#)
+        let empty = RepeatSummary(planned: nil).json(elapsed: .zero)
+        #expect(
+            JSONWriter.compact(empty) == #"""
+                {"requests": 0, "cutOff": 0, "seconds": 0.000000000, "perSecond": 0.000, "bytes": 0, "statuses": {}, \#
+                "failures": {}, "redirectsElsewhere": 0, "histogram": []}
+                """#)
     }
 
     @Test("the largest row has the longest bar, and every row with responses has a bar")

@@ -34,7 +34,7 @@ struct CacheTableTests {
 
 @Suite("Reports of failures")
 struct ReportTests {
-    @Test func namesPhaseAndRemedy() {
+    @Test func errorReportNamesPhaseAndRemedy() {
         let error = CurlewError(
             .connectFailed, phase: .connect, reason: "refused", url: URL(string: "http://u:p@x.y:81/z?secret=1"),
             attempt: 2,
@@ -69,19 +69,19 @@ struct ReportTests {
         #expect(library.allSatisfy { !$0.contains("--") })
     }
 
-    @Test func usesTheErrorsOwnTextElsewhere() {
+    @Test func otherErrorsKeepTheirOwnText() {
         let report = ErrorReport(CurlewError(.validationFailed, phase: .validation, reason: "no\u{1B}[2J"))
         #expect(report.text(palette: Palette(isColored: false)) == "curlew: error: no\\x1b[2J\n  phase: validation\n")
     }
 
-    @Test func escapesWhatAServerSaidInUsageErrors() {
+    @Test func usageErrorEscapesTextFromServer() {
         let error = UsageError("403 No\u{1B}[2J way\nsecond", hint: "\u{9B}31m")
         #expect(
             ErrorReport.usage(error, palette: Palette(isColored: false))
                 == "curlew: error: 403 No\\x1b[2J way\n  second\n  \\u{9b}31m\n")
     }
 
-    @Test func everyRowBelongsToACode() {
+    @Test func everyFailureTextBelongsToAReportedCode() {
         let codes = FailureText.rows.map(\.code)
         #expect(Set(codes).count == codes.count)
         // The members of `CurlewError.Code` that libcurl or Curlew can report. A row for another code would never be
@@ -127,7 +127,7 @@ struct DownloadNameTests {
         ("a", ["a"], "a-1"), (".bashrc", [".bashrc"], ".bashrc-1"), ("d.e/a", ["d.e/a"], "d.e/a-1"),
         ("a.tar.gz", ["a.tar.gz"], "a.tar-1.gz"),
     ])
-    func findsAFreeOne(_ name: String, _ taken: [String], _ expected: String) {
+    func downloadNameIsNumberedIfTaken(_ name: String, _ taken: [String], _ expected: String) {
         #expect(DownloadName.free(name) { taken.contains($0) } == expected)
     }
 
@@ -146,11 +146,11 @@ struct DownloadNameTests {
         ("http://x.y/..", "download"), ("http://x.y/a%20%C3%A9.zip", "a é.zip"), ("http://x.y/%2E%2E", "download"),
         ("http://x.y/%1B%5B2Jb", "[2Jb"), ("http://x.y/a%2Fb", "b"), ("http://x.y/%FF", "%FF"),
     ])
-    func expectsTheEndOfTheURL(_ url: String, _ expected: String) {
+    func downloadNameIsLastPathComponent(_ url: String, _ expected: String) {
         #expect(DownloadName.expected(for: url) == expected)
     }
 
-    @Test func isShownAsTyped() {
+    @Test func pathIsShownRelativeToFolder() {
         #expect(DownloadName.relative("/a/b/c", to: "/a/b") == "c")
         #expect(DownloadName.relative("/a/bc", to: "/a/b") == "/a/bc")
         #expect(DownloadName.relative("/c", to: "/") == "c")
@@ -163,7 +163,7 @@ struct SurroundingsTests {
         (["LANG": "de_CH.UTF-8"], true), (["LANG": "C"], false), ([:], false), (["LANG": "C.utf8"], true),
         (["LC_ALL": "C", "LANG": "en_US.UTF-8"], false), (["LC_ALL": "", "LANG": "en_US.UTF-8"], true),
     ])
-    func tellsUnicodeFromTheLocale(_ environment: [String: String], _ expected: Bool) {
+    func localeDecidesUnicodeOutput(_ environment: [String: String], _ expected: Bool) {
         #expect(Terminal.hasUnicode(environment) == expected)
     }
 
@@ -179,7 +179,7 @@ struct SurroundingsTests {
     }
 
     @Test(arguments: ["x.y/a@b", "http://x.y?q=a@b", ":8080/@", "x.y"])
-    func leavesOtherSignsAlone(_ typed: String) {
+    func atSignOutsideCredentialsIsKept(_ typed: String) {
         var url = typed
         #expect(URLCredentials.take(from: &url) == nil)
         #expect(url == typed)

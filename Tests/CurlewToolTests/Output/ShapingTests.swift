@@ -1,3 +1,4 @@
+import CurlewTesting
 import Testing
 @testable import CurlewTool
 
@@ -40,7 +41,7 @@ struct CutBodyTests {
         #expect(out.hasSuffix("\u{1B}[0m\n"))
     }
 
-    @Test func endsColoursBeforeTheNoticeOfBinaryData() {
+    @Test func coloursAreResetBeforeBinaryNotice() {
         #expect(onTerminal("[\"a\u{0}b").hasSuffix("\"a\u{1B}[0m\n" + BinaryNotice.response + "\n"))
     }
 }
@@ -68,7 +69,7 @@ struct FoundJSONTests {
         #expect(shaped(text, type: "text/plain") == text)
     }
 
-    @Test func holdsNothingBackWhereTheStreamIsWatched() {
+    @Test func liveStreamIsNotBuffered() {
         var look = Look()
         look.isLive = true
         #expect(shaped(#"{"a":1}"#, type: "text/plain", look: look) == #"{"a":1}"#)
@@ -84,7 +85,7 @@ struct FoundJSONTests {
         #expect(shaped(stream, type: "text/event-stream", pretty: .none) == stream)
     }
 
-    @Test func sortsKeysAndKeepsTheRest() {
+    @Test func sortingKeysKeepsEverythingElse() {
         let body = #"{"b": 1.10, "a": [{"z": "\u00e9", "y": {}}], "b": 2, "É": [] }"#
         var look = sorting()
         look.format.jsonIndent = 1
@@ -116,11 +117,11 @@ struct FoundJSONTests {
     }
 
     @Test(arguments: ["{\"b\":1,", "{\"b\" 1}", "[}", "\"open", "]", "{\"a\":\"\\"])
-    func sortsNothingThatIsBroken(_ text: String) {
+    func invalidJSONIsNotSorted(_ text: String) {
         #expect(shaped(text, type: "application/json", look: sorting()) == shaped(text, type: "application/json"))
     }
 
-    @Test func doesNotRunOutOfStack() {
+    @Test func deepNestingDoesNotOverflowTheStack() {
         let deep = String(repeating: "[", count: 100_000)
         #expect(JSONParser.sorted(deep.utf8) == nil)
     }
@@ -148,16 +149,6 @@ struct FoundJSONTests {
 /// Formatting changes white space and nothing else, for every body.
 @Suite("Lossless formatting")
 struct LosslessTests {
-    /// A generator whose numbers are equal in every run.
-    private struct Numbers: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return state ^ state >> 29
-        }
-    }
-
     private static let pieces = [
         "<", ">", "</", "/>", "<!--", "-->", "<![CDATA[", "]]>", "<?", "?>", "<!DOCTYPE a", "[", "]", "\"", "'", "=",
         " ",
@@ -169,8 +160,8 @@ struct LosslessTests {
     private func solid(_ text: String) -> [UInt8] { text.utf8.filter { !Shaping.isSpace($0) } }
 
     @Test(arguments: ["application/xml", "text/html", "text/plain", "application/json"])
-    func keepsEveryByte(_ type: String) {
-        var numbers = Numbers(state: 42)
+    func formattingKeepsEveryCharacter(_ type: String) {
+        var numbers = SplitMix(seed: 42)
         var sorting = Look()
         sorting.format.sortsHeaders = true
         for _ in 0..<1500 {
@@ -211,14 +202,14 @@ struct CharsetTests {
         #expect(try decoded(bytes, charset) == text)
     }
 
-    @Test func replacesWhatIsNoText() throws {
+    @Test func undecodableBytesAreReplaced() throws {
         #expect(try decoded([0x61, 0xFF, 0x62], "euc-jp", pieces: 3) == "a\u{FFFD}b")
         #expect(try decoded([0x61, 0x93], "shift_jis") == "a\u{FFFD}")
         let long = [UInt8](repeating: 0x41, count: 100_000)
         #expect(try decoded(long, "euc-jp", pieces: 70_000).utf8.count == 100_000)
     }
 
-    @Test func knowsWhatItKnows() {
+    @Test func unknownCharsetsAreRecognized() {
         #expect(CharsetDecoder.isKnown("UTF-8"))
         #expect(CharsetDecoder(charset: "utf-8") == nil)
         for name in ["klingon", "", "../x", "utf-16//TRANSLIT", "a b", String(repeating: "x", count: 100)] {
@@ -226,7 +217,7 @@ struct CharsetTests {
         }
     }
 
-    @Test func comesBeforeEverythingElse() {
+    @Test func charsetOptionOverridesTheResponse() {
         var look = Look()
         look.charset = "utf-16le"
         var formatter = BodyFormatter(

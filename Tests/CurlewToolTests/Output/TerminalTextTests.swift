@@ -41,7 +41,7 @@ struct TerminalTextTests {
         }
     }
 
-    @Test func neverLetsAControlCharacterThrough() {
+    @Test func terminalTextHasNoControlCharacters() {
         var out: [UInt8] = []
         var filter = TerminalText()
         for first in UInt8.min...UInt8.max {
@@ -67,7 +67,7 @@ struct BodyFormatterTests {
         return String(decoding: out, as: UTF8.self)
     }
 
-    @Test func leavesBytesAloneInAPipe() {
+    @Test func bytesArriveUnchangedInAPipe() {
         let body: [UInt8] = [0x7B, 0x7D, 0x00, 0xFF, 0x1B, 0x0D]
         var formatter = BodyFormatter(
             kind: MediaKind(contentType: "application/json; charset=latin1"),

@@ -30,7 +30,7 @@ struct AmountTests {
 
 @Suite("Rates")
 struct RateMeterTests {
-    @Test func followsTheLastSeconds() {
+    @Test func rateCoversTheLastSeconds() {
         var meter = RateMeter(window: 5)
         #expect(meter.bytesPerSecond == nil)
         for second in 0...10 { meter.record(Int64(second) * 100, at: Double(second)) }
@@ -39,7 +39,7 @@ struct RateMeterTests {
         #expect(meter.bytesPerSecond == 500)
     }
 
-    @Test func beginsAgainWhenTheCountFalls() {
+    @Test func rateStartsOverIfTheCountFalls() {
         var meter = RateMeter()
         meter.record(1000, at: 0)
         meter.record(2000, at: 1)
@@ -59,19 +59,19 @@ struct ProgressLineTests {
             name: name, completed: completed, total: total, bytesPerSecond: 1024, elapsed: 1, state: .running)
     }
 
-    @Test func drawsTheWay() {
+    @Test func progressLineShowsRunningTransfer() {
         let text = line.render(running(5120, of: 10240), width: 90, nameWidth: 10)
         #expect(text == "file.iso    50% =============-------------  5.0 KiB of 10.0 KiB        1.0 KiB/s     0:05")
         #expect(text.count <= 90)
     }
 
-    @Test func drawsWhereTheClockWasSetBack() {
+    @Test func progressIsShownIfClockWasSetBack() {
         var snapshot = running(10, of: nil)
         snapshot.elapsed = -3600
         #expect(line.render(snapshot, width: 80, nameWidth: 8).contains("10 B"))
     }
 
-    @Test func drawsTheEnd() {
+    @Test func progressLineShowsFinishedTransfer() {
         var snapshot = running(10240, of: 10240)
         #expect(line.render(snapshot, width: 80, nameWidth: 10).contains(" 99% "))
         snapshot.state = .done
@@ -81,7 +81,7 @@ struct ProgressLineTests {
         #expect(text.hasSuffix("in 1.00 s"))
     }
 
-    @Test("No line is wider than the terminal", arguments: [20, 21, 30, 40, 50, 60, 79, 80, 120, 300])
+    @Test("no line is wider than the terminal", arguments: [20, 21, 30, 40, 50, 60, 79, 80, 120, 300])
     func fits(_ width: Int) {
         let names = [
             "f", "a-rather-long-file-name-that-is-a-chore-to-type.tar.gz", "東京都の地図とデータの一覧表.tar.gz",
@@ -99,7 +99,7 @@ struct ProgressLineTests {
         }
     }
 
-    @Test("Names are cut and filled by columns, not by characters")
+    @Test("names are cut and filled by columns, not by characters")
     func fitsWideNames() {
         #expect(ProgressLine.fitted("地図.zip", 12) == "地図.zip    ")
         #expect(ProgressLine.fitted("東京都の地図.zip", 9) == "東京….zip")
@@ -121,7 +121,7 @@ struct ProgressLineTests {
         ])
     func countsColumns(_ text: String, _ expected: Int) { #expect(Columns.count(text) == expected) }
 
-    @Test func keepsControlCharactersOutOfThePicture() {
+    @Test func progressBoardEscapesControlCharacters() {
         var board = ProgressBoard(line: line)
         var failed = running(1, of: 4, name: "a\u{1B}[2Jb\nc\u{9B}")
         failed.state = .failed("no\tnews\u{7}")
@@ -129,13 +129,13 @@ struct ProgressLineTests {
         #expect(picture == "a\\x1b[2Jb\\x0ac\\u{9b} no\\x09news\\x07\n")
     }
 
-    @Test func showsAFailure() {
+    @Test func progressLineShowsFailure() {
         var snapshot = running(1, of: 2)
         snapshot.state = .failed("not found (404)")
         #expect(line.render(snapshot, width: 40, nameWidth: 10) == "file.iso   not found (404)")
     }
 
-    @Test func replacesThePicture() {
+    @Test func progressBoardIsRedrawnInPlace() {
         var board = ProgressBoard(line: line)
         let first = board.frame([running(1, of: 4), running(2, of: 4)], width: 60, height: 20)
         #expect(first.split(separator: "\n").count == 2)
@@ -146,7 +146,7 @@ struct ProgressLineTests {
         #expect(board.clear() == "")
     }
 
-    @Test func showsWhatRunsWhenThereIsNoRoom() {
+    @Test func runningTransfersAreShownFirstIfSpaceIsShort() {
         var snapshots = (0..<10).map { running(1, of: 4, name: "f\($0)") }
         for index in 0..<5 { snapshots[index].state = .done }
         #expect(ProgressBoard.visible(snapshots, rows: 4).map(\.name) == ["f5", "f6", "f7", "f8"])

@@ -24,10 +24,7 @@ struct PlanTests {
     }
 
     static func plan(_ words: [String], input: String? = nil) throws -> RequestPlan {
-        guard case .request(let invocation) = try CommandBuilder.command(for: words) else {
-            throw UsageError("not a request")
-        }
-        return try builder(input: input).plan(invocation)
+        try builder(input: input).plan(invocation(words))
     }
 
     struct Row: Sendable {
@@ -63,7 +60,7 @@ struct PlanTests {
     ]
 
     @Test(arguments: rows.indices)
-    func plans(_ index: Int) throws {
+    func argumentsDecideMethodAndBody(_ index: Int) throws {
         let row = Self.rows[index]
         let plan = try Self.plan(row.words, input: row.input)
         #expect(plan.method == row.method)
@@ -92,25 +89,20 @@ struct PlanTests {
 
     @Test("the file of a header is read once, because a pipe cannot be read again")
     func readsHeaderFilesOnce() throws {
-        guard case .request(let invocation) = try CommandBuilder.command(for: ["x.y", "T:@/dev/fd/63"]) else {
-            throw UsageError("no request")
-        }
         let reads = Counter()
         var builder = Self.builder()
         builder.read = { _ in
             reads.count += 1
             return reads.count == 1 ? Array("secret\n".utf8) : []
         }
-        #expect(try builder.plan(invocation).header("T") == "secret")
+        #expect(try builder.plan(invocation("x.y", "T:@/dev/fd/63")).header("T") == "secret")
         #expect(reads.count == 1)
     }
 
     @Test("a pipe that is the body or a file of a form is read once") func readsPipesForTheBody() throws {
         let reads = Counter()
         func body(_ words: String...) throws -> PlannedBody {
-            guard case .request(let invocation) = try CommandBuilder.command(for: words) else {
-                throw UsageError("no request")
-            }
+            let invocation = try invocation(words)
             var builder = Self.builder()
             builder.isStream = { $0.hasPrefix("/dev/fd/") }
             builder.read = { _ in
@@ -155,7 +147,7 @@ struct PlanTests {
         ["x.y", "a b:1"], ["x.y", "é:1"], ["x.y", ":1"], ["x.y", "a[=1"], ["--multipart", "x.y"], ["ftp://x.y"],
         ["x.y", "A:1\nB: 2"],
     ])
-    func refuses(_ words: [String]) {
+    func invalidArgumentsAreRefused(_ words: [String]) {
         #expect(throws: UsageError.self) { try Self.plan(words) }
     }
 
@@ -177,14 +169,12 @@ struct PlanTests {
 @Suite("The curl command")
 struct CurlCommandTests {
     private func curl(_ words: String...) throws -> String {
-        guard case .request(let invocation) = try CommandBuilder.command(for: words) else {
-            throw UsageError("no request")
-        }
+        let invocation = try invocation(words)
         let plan = try PlanTests.builder().plan(invocation)
         return CurlCommand(plan: plan, invocation: invocation, auth: invocation.auth).text()
     }
 
-    @Test func saysTheSame() throws {
+    @Test func curlCommandIsEquivalent() throws {
         let common = "-H 'User-Agent: curlew/test' -H 'Accept: */*'"
         #expect(try curl("x.y") == "curl \(common) --compressed http://x.y/")
         #expect(try curl("HEAD", "x.y") == "curl --head \(common) --compressed http://x.y/")
@@ -203,9 +193,7 @@ struct CurlCommandTests {
 
     @Test func uploadsInputWithTheMethod() throws {
         func methods(_ words: String...) throws -> String {
-            guard case .request(let invocation) = try CommandBuilder.command(for: words) else {
-                throw UsageError("no request")
-            }
+            let invocation = try invocation(words)
             var builder = PlanTests.builder()
             builder.streamsStandardInput = true
             return CurlCommand(plan: try builder.plan(invocation), invocation: invocation).text()
@@ -215,7 +203,7 @@ struct CurlCommandTests {
         #expect(try !methods("--chunked", "PUT", "x.y").contains("-X"))
     }
 
-    @Test func writesWhatCurlAndShellsWouldReadDifferently() throws {
+    @Test func curlCommandIsUnambiguousForCurlAndShell() throws {
         #expect(try curl("x.y/?a[0]=1").contains("--globoff"))
         #expect(try !curl("[::1]:81/").contains("--globoff"))
         let home = try #require(ProcessInfo.processInfo.environment["HOME"])
@@ -233,5 +221,5 @@ struct CurlCommandTests {
         ("a\nb", "'a\nb'"), ("a'\u{301}; b", "'a'\\''\u{301}; b'"),
         ("é", "'é'"), ("~", "'~'"), ("#a", "'#a'"), ("http://x/?a&b", "'http://x/?a&b'"),
     ])
-    func quotes(_ word: String, _ expected: String) { #expect(ShellQuote.quoted(word) == expected) }
+    func shellWordsAreQuoted(_ word: String, _ expected: String) { #expect(ShellQuote.quoted(word) == expected) }
 }

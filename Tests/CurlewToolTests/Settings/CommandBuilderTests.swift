@@ -4,14 +4,7 @@ import Testing
 
 @Suite("Parsing of commands")
 struct CommandBuilderTests {
-    private func invocation(_ words: String...) throws -> Invocation {
-        guard case .request(let invocation) = try CommandBuilder.command(for: words) else {
-            throw UsageError("not a request: \(words)")
-        }
-        return invocation
-    }
-
-    @Test func tellsMethodFromURL() throws {
+    @Test func methodIsDistinguishedFromURL() throws {
         #expect(try invocation("example.org").method == nil)
         #expect(try invocation("example.org").urls == ["example.org"])
         #expect(try invocation("PUT", "example.org").method == "PUT")
@@ -24,7 +17,7 @@ struct CommandBuilderTests {
         #expect(local.items.map(\.key) == ["a"])
     }
 
-    @Test func takesSeveralURLsForDownloadsOnly() throws {
+    @Test func downloadTakesSeveralURLs() throws {
         let many = try invocation("--download", "http://a/1", "https://b/2", "X-A:1", "c.org/3", ":8080/4")
         #expect(many.urls == ["http://a/1", "https://b/2", "c.org/3", ":8080/4"])
         #expect(many.items.map(\.key) == ["X-A"])
@@ -83,7 +76,7 @@ struct CommandBuilderTests {
         #expect(try invocation("-xx", "x").body.compression == .always)
     }
 
-    @Test func verboseGrows() throws {
+    @Test func repeatedVerboseShowsMore() throws {
         #expect(try invocation("-v", "x").output.parts == Set(OutputPart.allCases).subtracting([.metadata]))
         #expect(try invocation("-vv", "x").output.parts == Set(OutputPart.allCases))
         #expect(try invocation("-v", "x").output.printsHops)
@@ -133,7 +126,7 @@ struct CommandBuilderTests {
         ["--raw", "a", "x", "b=c"],
         ["-c", "--segments", "2", "x"], ["--max-redirects", "-1", "x"], ["--default-scheme", "ftp", "x"], ["-v"],
     ])
-    func refuses(_ words: [String]) {
+    func invalidOptionValuesAreRefused(_ words: [String]) {
         #expect(throws: UsageError.self) { try CommandBuilder.command(for: words) }
     }
 
@@ -161,7 +154,7 @@ struct CommandBuilderTests {
         #expect(throws: Never.self) { try CommandBuilder.command(for: words) }
     }
 
-    @Test func choosesWhatToPrint() throws {
+    @Test func terminalAndOptionsDecideOutputParts() throws {
         #expect(OutputSettings().effectiveParts(isTerminal: true) == [.responseHead, .responseBody])
         #expect(OutputSettings().effectiveParts(isTerminal: false) == [.responseBody])
         #expect(
@@ -176,7 +169,7 @@ struct CommandBuilderTests {
 
 @Suite("Session files")
 struct SessionTests {
-    @Test func survivesARoundTrip() throws {
+    @Test func storedSessionIsReadUnchanged() throws {
         var session = StoredSession()
         session.headers = [HeaderField("X-A", "1"), HeaderField("Accept", "*/*")]
         session.auth = AuthSettings(scheme: .basic, username: "u", secret: "p\"\n")
@@ -190,11 +183,11 @@ struct SessionTests {
     }
 
     @Test(arguments: ["[]", "1", #"{"headers":[{"name":"a"}]}"#, #"{"cookies":[{"name":1}]}"#])
-    func refusesWhatIsNoSession(_ text: String) throws {
+    func invalidSessionFileIsRefused(_ text: String) throws {
         #expect(StoredSession(try JSONParser.parse(text)) == nil)
     }
 
-    @Test func findsTheFile() throws {
+    @Test func sessionFileIsFoundByNameAndHost() throws {
         #expect(
             try SessionPath.path(name: "me", host: "Example.org", environment: ["XDG_CONFIG_HOME": "/c"])
                 == "/c/curlew/sessions/example.org/me.json")
@@ -211,7 +204,7 @@ struct SessionTests {
     }
 
     @Test(arguments: [("Accept", true), ("Content-Type", false), ("If-Match", false), ("Cookie", false), ("X-Y", true)])
-    func keepsWhatBelongsToTheSession(_ name: String, _ isKept: Bool) {
+    func onlySessionHeadersAreStored(_ name: String, _ isKept: Bool) {
         #expect(StoredSession.isKept(header: name) == isKept)
     }
 }
@@ -223,11 +216,7 @@ struct ConfigurationTests {
     }
 
     private func invocation(_ words: String..., defaults: String) throws -> Invocation {
-        let parsed = try configuration(defaults).defaults
-        guard case .request(let invocation) = try CommandBuilder.command(for: words, defaults: { parsed }) else {
-            throw UsageError("not a request: \(words)")
-        }
-        return invocation
+        try CurlewToolTests.invocation(words, defaults: configuration(defaults).defaults)
     }
 
     @Test(
@@ -237,13 +226,13 @@ struct ConfigurationTests {
             (["XDG_CONFIG_HOME": "relative", "HOME": "/h"], "/h/.config/curlew/config.json"),
             ([:], nil),
         ] as [([String: String], String?)])
-    func isWhereTheEnvironmentSays(_ environment: [String: String], _ path: String?) throws {
+    func environmentDecidesConfigurationPath(_ environment: [String: String], _ path: String?) throws {
         #expect(Configuration.file(environment) == path)
         let session = try? SessionPath.path(name: "s", host: "h", environment: environment)
         #expect(session == path?.replacing("config.json", with: "sessions/h/s.json"))
     }
 
-    @Test func standsBeforeTheCommandLine() throws {
+    @Test func commandLineOverridesDefaultOptions() throws {
         let defaults = #"{"default_options": ["--form", "--timeout", "3", "-v"], "__meta__": {}}"#
         let plain = try invocation("x", defaults: defaults)
         #expect(plain.body.kind == .form)
@@ -254,7 +243,7 @@ struct ConfigurationTests {
         #expect(changed.output.verbosity == 0)
     }
 
-    @Test func mayBeEmpty() throws {
+    @Test func configurationMayBeEmpty() throws {
         #expect(try configuration("{}") == Configuration())
         #expect(try configuration(#"{"default_options": []}"#) == Configuration())
     }
@@ -279,7 +268,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test func doesNotKeepHelpFromWorking() throws {
+    @Test func brokenConfigurationDoesNotPreventHelp() throws {
         let broken = { () throws(UsageError) -> ParsedArguments in throw UsageError("broken") }
         #expect(try CommandBuilder.command(for: ["--help"], defaults: broken) == .help(topic: nil))
         #expect(try CommandBuilder.command(for: ["--version"], defaults: broken) == .version)

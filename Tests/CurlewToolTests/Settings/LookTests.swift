@@ -5,10 +5,7 @@ import Testing
 @Suite("Options for the appearance of the output")
 struct LookTests {
     private func look(_ words: String...) throws -> Look {
-        guard case .request(let invocation) = try CommandBuilder.command(for: words + ["x"]) else {
-            throw UsageError("not a request: \(words)")
-        }
-        return invocation.output.look
+        try invocation(words + ["x"]).output.look
     }
 
     @Test func readsFormatOptions() throws {
@@ -21,7 +18,7 @@ struct LookTests {
         #expect(!format.formatsXML)
     }
 
-    @Test func keepsTheOrderThatCameUnlessAsked() throws {
+    @Test func orderIsKeptByDefault() throws {
         #expect(try look().format == FormatOptions())
         #expect(!FormatOptions().sortsHeaders && !FormatOptions().sortsKeys)
         #expect(try look("--sorted").format.sortsKeys)
@@ -51,11 +48,11 @@ struct LookTests {
             ),
             ("--response-mime=json", "--response-mime: 'json' is not a media type", "For instance application/json."),
         ] as [(String, String, String?)])
-    func refuses(_ word: String, _ message: String, _ hint: String?) {
+    func invalidFormatOptionIsExplained(_ word: String, _ message: String, _ hint: String?) {
         #expect(throws: UsageError(message, hint: hint)) { try look(word) }
     }
 
-    @Test func everyThemeHasAllThatMatters() {
+    @Test func everyThemeHasTheEssentialStyles() {
         for theme in Theme.all {
             for style in [Style.method, .statusError, .jsonKey, .tag, .error] { #expect(theme.code(style) != nil) }
             #expect(Theme.named(theme.name) == theme)
@@ -65,10 +62,7 @@ struct LookTests {
     }
 
     @Test func takesHTTPSForURLsWithoutAScheme() throws {
-        guard case .request(let secure) = try CommandBuilder.command(for: ["--https", ":/x"]) else { return }
-        #expect(secure.network.defaultScheme == "https")
-        guard case .request(let last) = try CommandBuilder.command(for: ["--https", "--default-scheme=http", "x"])
-        else { return }
-        #expect(last.network.defaultScheme == "http")
+        #expect(try invocation("--https", ":/x").network.defaultScheme == "https")
+        #expect(try invocation("--https", "--default-scheme=http", "x").network.defaultScheme == "http")
     }
 }

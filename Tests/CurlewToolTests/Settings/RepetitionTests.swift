@@ -6,13 +6,6 @@ import Testing
 
 @Suite("--rate, --repeat and --concurrency")
 struct RepetitionTests {
-    private func invocation(_ words: [String]) throws -> Invocation {
-        guard case .request(let invocation) = try CommandBuilder.command(for: words) else {
-            throw UsageError("not a request: \(words)")
-        }
-        return invocation
-    }
-
     @Test(
         "rates have curl's grammar",
         arguments: [
@@ -57,6 +50,17 @@ struct RepetitionTests {
         #expect(try invocation(["--repeat", "3", "-o", "report.txt", ":1/a", ":2/b"]).output.file == "report.txt")
     }
 
+    @Test func readsDuration() throws {
+        let timed = try invocation(["--duration", "2m", "--concurrency", "3", "--summary", "json", ":1/a", ":2/b"])
+        #expect(timed.duration == .seconds(120) && timed.repetitions == nil && timed.repeats)
+        #expect(timed.summary == .json && timed.urls.count == 2)
+        let both = try invocation(["--duration=500ms", "--repeat", "7", "x"])
+        #expect(both.duration == .milliseconds(500) && both.repetitions == 7 && both.summary == nil)
+        #expect(try !invocation(["x"]).repeats)
+        let error = #expect(throws: UsageError.self) { try invocation(["--duration", "1", "--retry", "2", "x"]) }
+        #expect(error?.message == "--duration and --retry cannot be combined")
+    }
+
     @Test(
         "options that have no effect on a repeated run are refused",
         arguments: [
@@ -86,7 +90,9 @@ struct RepetitionTests {
             ["--repeat", "1000000001", "x"],
             ["--repeat", "1", "--concurrency", "0", "x"], ["--repeat", "1", "--concurrency", "1001", "x"],
             ["--concurrency", "2", "x"], ["--repeat", "2", "ws://x"], ["--repeat", "2", ":1/a", "ws://x"],
-            ["--rate", "1/s", "ws://x"],
+            ["--rate", "1/s", "ws://x"], ["--duration", "1", "ws://x"], ["--duration", "0", "x"],
+            ["--duration", "long", "x"], ["--duration", "-1", "x"], ["--summary", "json", "x"],
+            ["--repeat", "2", "--summary", "xml", "x"], ["--duration", "1", "--session", "s", ":1/a", ":2/b"],
             ["--repeat", "2", "--offline", ":1/a", ":2/b"], ["--repeat", "2", "--session", "s", ":1/a", ":2/b"],
             ["-d", "--rate", "1/s", "--session", "s", ":1/a", ":2/b"],
         ])
@@ -104,9 +110,7 @@ struct RepetitionTests {
 struct RepetitionSessionTests {
     private func configuration(_ words: String...) throws -> SessionConfiguration {
         // `-I`, so that the input of the tests is not read.
-        guard case .request(let invocation) = try CommandBuilder.command(for: ["-I"] + words) else {
-            throw UsageError("not a request: \(words)")
-        }
+        let invocation = try invocation(["-I"] + words)
         let terminal = Terminal(isInput: false, isOutput: false, isError: false, hasUnicode: false, noColor: true)
         let context = ToolContext(
             environment: [:], terminal: terminal, output: .standardOutput, errors: .standardError)
@@ -122,7 +126,7 @@ struct RepetitionSessionTests {
     }
 
     @Test(
-        "the requests of 10 ms may be sent at once, so that late timers do not lower the rate",
+        "the requests of 10 ms may be sent together, so that late timers do not lower the rate",
         arguments: [
             ("4/s", 1), ("199/s", 1), ("200/s", 2), ("500/s", 5), ("60000/m", 10), ("1/365d", 1),
             ("1000000000/s", 10_000_000),

@@ -24,7 +24,7 @@ struct InputFileTests {
         #expect(try InputFile.readPiece(descriptor) == [0x78])
     }
 
-    @Test func theEndOfAPipeIsNoByte() throws {
+    @Test func closedPipeHasNoBytes() throws {
         let pipe = Pipe()
         try pipe.fileHandleForWriting.close()
         withExtendedLifetime(pipe) {
@@ -55,7 +55,7 @@ struct InputFileTests {
         #expect(try files.read(path) == Array("once".utf8))
     }
 
-    @Test func aFileHasBytesUpToItsEnd() throws {
+    @Test func fileHasBytesUntilItsEnd() throws {
         let folder = try ScratchDirectory()
         try folder.write("text", "x")
         let file = try FileHandle(forReadingFrom: folder.url.appending(path: "text"))
@@ -80,7 +80,7 @@ struct PrivateFileTests {
         return try #require(attributes[.posixPermissions] as? NSNumber).intValue
     }
 
-    @Test func replacesWhatOthersCouldRead() throws {
+    @Test func replacedFileIsPrivate() throws {
         try folder.write("file", "old, and longer")
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file("file").path)
         try PrivateFile.replace(folder.file("file").path, with: Array("new".utf8))
@@ -89,13 +89,13 @@ struct PrivateFileTests {
         #expect(folder.names == ["file"])
     }
 
-    @Test func takesTheLongestName() throws {
+    @Test func fileNameMayHaveMaximumLength() throws {
         let name = String(repeating: "n", count: 255)
         try PrivateFile.replace(folder.file(name).path, with: Array("new".utf8))
         #expect(folder.names == [name])
     }
 
-    @Test func replacesALinkInsteadOfWhatItNames() throws {
+    @Test func replacingALinkKeepsItsTarget() throws {
         try folder.write("other", "untouched")
         try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: folder.file("other"))
         try PrivateFile.replace(folder.file("link").path, with: Array("new".utf8))
@@ -103,7 +103,7 @@ struct PrivateFileTests {
         #expect(folder.read("link") == Data("new".utf8))
     }
 
-    @Test func leavesNothingBehindWhereItCannotReplace() throws {
+    @Test func failedReplacementLeavesNoFile() throws {
         try FileManager.default.createDirectory(at: folder.file("taken"), withIntermediateDirectories: false)
         #expect(throws: OutputFile.Failure.self) {
             try PrivateFile.replace(folder.file("taken").path, with: Array("new".utf8))

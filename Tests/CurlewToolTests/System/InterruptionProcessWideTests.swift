@@ -6,7 +6,7 @@ import Testing
 @Suite("Ctrl-C", .serialized, .timeLimit(.minutes(1)))
 struct InterruptionProcessWideTests {
     @Test(arguments: [SIGINT, SIGTERM])
-    func aSignalBeforeTheAnswerIsKept(number: Int32) async {
+    func signalBeforeHandlerIsDelivered(number: Int32) async {
         let interruption = await Interruption()
         defer { withExtendedLifetime(interruption) {} }
         kill(getpid(), number)
@@ -14,7 +14,7 @@ struct InterruptionProcessWideTests {
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
-    func aSignalAfterTheAnswerIsAnswered(number: Int32) async {
+    func signalAfterHandlerIsDelivered(number: Int32) async {
         let interruption = await Interruption()
         defer { withExtendedLifetime(interruption) {} }
         await withCheckedContinuation { answered in

@@ -11,7 +11,7 @@ struct UsageTests {
     }
 
     @Test(arguments: Topics.all.map(\.name))
-    func topicsFit(_ name: String) throws {
+    func helpTopicsFitTheWidth(_ name: String) throws {
         let topic = try #require(Topics.topic(name))
         #expect(topic.text(width: 80).split(separator: "\n").allSatisfy { $0.count <= 100 })
     }
@@ -62,7 +62,7 @@ struct UsageTests {
     }
 
     @Test(arguments: [("a b c", 3, ["a b", "c"]), ("", 5, [""]), ("abcdef", 3, ["abcdef"]), ("a  b", 9, ["a b"])])
-    func wraps(_ text: String, _ width: Int, _ expected: [String]) {
+    func textIsWrappedAtWords(_ text: String, _ width: Int, _ expected: [String]) {
         #expect(TextWrap.lines(text, width: width) == expected)
     }
 }

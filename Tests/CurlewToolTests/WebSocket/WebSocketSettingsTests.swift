@@ -4,13 +4,6 @@ import Testing
 
 @Suite("Options of WebSockets")
 struct WebSocketSettingsTests {
-    private func invocation(_ words: [String]) throws -> Invocation {
-        guard case .request(let invocation) = try CommandBuilder.command(for: words) else {
-            throw UsageError("not a request: \(words)")
-        }
-        return invocation
-    }
-
     @Test(
         "the URL's scheme decides whether the request is a WebSocket",
         arguments: [
@@ -111,7 +104,7 @@ struct InputLinesTests {
         return lines.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func areBounded() {
+    @Test func inputLinesAreBounded() {
         var input = InputLines(limit: 3)
         #expect(input.feed("abc".utf8).isEmpty)
         #expect(!input.isLineTooLong)

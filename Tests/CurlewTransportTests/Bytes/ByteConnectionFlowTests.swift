@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Flow of byte connections", .timeLimit(.minutes(4)))
 struct ByteConnectionFlowTests {
-    @Test func aSlowReaderStopsItsPeer() async throws {
+    @Test func slowReaderPausesItsPeer() async throws {
         let sent = Lock(0)
         try await withByteServer(serve: { peer in
             let chunk = [UInt8](repeating: 1, count: 65536)
@@ -33,7 +33,7 @@ struct ByteConnectionFlowTests {
 
     /// Options that give a request an exclusive connection, closed after use, must not close a byte connection at once.
     @Test(arguments: [TransferAuthentication.Scheme.ntlm, nil])
-    func aConnectionThatIsNotSharedStaysOpen(_ scheme: TransferAuthentication.Scheme?) async throws {
+    func unsharedByteConnectionStaysOpen(_ scheme: TransferAuthentication.Scheme?) async throws {
         try await withByteServer(serve: { peer in _ = peer.write([1, 2, 3]) }) { transport, server in
             var asked = request(server.url)
             asked.options.authentication = scheme.map {
@@ -69,7 +69,7 @@ struct ByteConnectionFlowTests {
             #expect(before < 500 * 65536)
             gate.signal()
             try await sender.value
-            #expect(await eventually { taken.withLock { $0 } == 500 * 65536 })
+            try await eventually { taken.withLock { $0 } == 500 * 65536 }
         }
     }
 
@@ -105,7 +105,7 @@ struct ByteConnectionFlowTests {
         }
     }
 
-    @Test func aCancelledSenderEndsItsWaitAlone() async throws {
+    @Test func cancelledSenderDoesNotEndTheOthers() async throws {
         let gate = DispatchSemaphore(value: 0)
         let taken = Lock(0)
         try await withByteServer(
@@ -120,11 +120,11 @@ struct ByteConnectionFlowTests {
             #expect(await sender.value?.code == .cancelled)
             gate.signal()
             try await connection.finishSending()
-            #expect(await eventually { taken.withLock { $0 } == bytes.count })
+            try await eventually { taken.withLock { $0 } == bytes.count }
         }
     }
 
-    @Test func closingEndsWhatWaits() async throws {
+    @Test func closingEndsWaitingReadsAndWrites() async throws {
         let gate = DispatchSemaphore(value: 0)
         defer { gate.signal() }
         try await withByteServer(serve: { _ in gate.wait() }) { transport, server in
@@ -145,7 +145,7 @@ struct ByteConnectionFlowTests {
         }
     }
 
-    @Test func shutdownEndsThem() async throws {
+    @Test func shutdownEndsByteConnections() async throws {
         let server = try ByteServer { $0.echo() }
         defer { server.stop() }
         let transport = CurlTransport()
@@ -158,10 +158,10 @@ struct ByteConnectionFlowTests {
         #expect(await connection.failureOfSend()?.code == .sessionClosed)
         let late = await #expect(throws: CurlewError.self) { _ = try await transport.connect(request(server.url)) }
         #expect(late?.code == .sessionClosed)
-        #expect(await eventually { server.openConnections == 0 })
+        try await eventually { server.openConnections == 0 }
     }
 
-    @Test func whatIsSentAtOnceKeepsItsPlace() async throws {
+    @Test func sendNowKeepsTheOrderOfBytes() async throws {
         try await withByteServer(serve: { $0.echo() }) { transport, server in
             let connection = try await transport.connect(request(server.url))
             for number in 0..<200 as Range<UInt8> {
@@ -178,7 +178,7 @@ struct ByteConnectionFlowTests {
         }
     }
 
-    @Test func aPeerThatTakesNothingTakesNothingAtOnce() async throws {
+    @Test func sendNowStopsIfPeerReadsNothing() async throws {
         let gate = DispatchSemaphore(value: 0)
         let taken = Lock(0)
         try await withByteServer(
@@ -198,11 +198,11 @@ struct ByteConnectionFlowTests {
             gate.signal()
             try await connection.finishSending()
             #expect(([2] as [UInt8]).withUnsafeBytes { connection.sendNow($0) } == 0)
-            #expect(await eventually { taken.withLock { $0 } == sent + 1 })
+            try await eventually { taken.withLock { $0 } == sent + 1 }
         }
     }
 
-    @Test func tasksOnItsExecutorReadAndWrite() async throws {
+    @Test func tasksOnConnectionExecutorReadAndWrite() async throws {
         try await withByteServer(serve: { $0.echo() }) { transport, server in
             let connection = try await transport.connect(request(server.url), sendBuffer: 0)
             let executor = try #require(connection.executor)
@@ -216,7 +216,7 @@ struct ByteConnectionFlowTests {
         }
     }
 
-    @Test func tasksOnItsExecutorEndWithTheLoopAndAfterIt() async throws {
+    @Test func tasksOnConnectionExecutorEndAfterShutdown() async throws {
         let server = try ByteServer { $0.echo() }
         defer { server.stop() }
         let transport = CurlTransport()
@@ -234,12 +234,12 @@ struct ByteConnectionFlowTests {
             var connection: (any ByteConnection)? = try await transport.connect(request(server.url))
             try await connection?.send([1])
             connection = nil
-            #expect(await eventually { server.openConnections == 0 })
+            try await eventually { server.openConnections == 0 }
         }
     }
 
     /// The number of yields varies, so the cancellation arrives before, during and after the connection is made.
-    @Test func aCancelledConnectLeavesNothing() async throws {
+    @Test func cancelledConnectLeaksNothing() async throws {
         try await withByteServer(serve: { $0.echo() }, countingSockets: false) { transport, server in
             for round in 0..<200 {
                 let task = Task { try? await transport.connect(request(server.url)) }
@@ -247,11 +247,11 @@ struct ByteConnectionFlowTests {
                 task.cancel()
                 (await task.value)?.close()
             }
-            #expect(await eventually { server.openConnections == 0 })
+            try await eventually { server.openConnections == 0 }
         }
     }
 
-    @Test func aThousandConnectsAndClosesLeaveNothing() async throws {
+    @Test func thousandConnectsAndClosesLeakNothing() async throws {
         try await withByteServer(serve: { $0.echo() }) { transport, server in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for worker in 0..<20 {
@@ -268,11 +268,11 @@ struct ByteConnectionFlowTests {
                 try await group.waitForAll()
             }
             #expect(transport.statistics.connectionsMade == 1000)
-            #expect(await eventually { server.openConnections == 0 })
+            try await eventually { server.openConnections == 0 }
         }
     }
 
-    @Test func manyAtOnceDoNotMeetTheLimitsOfExchanges() async throws {
+    @Test func byteConnectionsIgnoreTheLimitOfExchanges() async throws {
         try await withByteServer({ $0.maximumConnectionsPerHost = 2 }, serve: { $0.echo() }) { transport, server in
             var connections: [any ByteConnection] = []
             for _ in 0..<100 { connections.append(try await transport.connect(request(server.url))) }
@@ -280,7 +280,7 @@ struct ByteConnectionFlowTests {
                 try await connection.send([UInt8(number)])
                 #expect(try await connection.receive(exactly: 1) == [UInt8(number)])
             }
-            #expect(await eventually { transport.statistics.byteConnections == 100 })
+            try await eventually { transport.statistics.byteConnections == 100 }
         }
     }
 }

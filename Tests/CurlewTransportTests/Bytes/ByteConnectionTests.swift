@@ -33,21 +33,13 @@ func withByteServer(
 func expectNoConnection(
     _ transport: CurlTransport, countingSockets: Bool = true, _ sourceLocation: SourceLocation = #_sourceLocation
 ) async {
-    let isOver = await eventually {
+    func isOver() -> Bool {
         let left = transport.statistics
         return left.byteConnections == 0 && left.liveTransfers == 0 && left.easyHandlesInUse == 0
             && (left.openSockets == 0 || !countingSockets)
     }
-    #expect(isOver, "\(transport.statistics)", sourceLocation: sourceLocation)
-}
-
-func eventually(_ isTrue: () -> Bool) async -> Bool {
-    let end = ContinuousClock.now + Duration.seconds(120).asTestBound
-    while !isTrue() {
-        if ContinuousClock.now > end { return false }
-        try? await Task.sleep(for: .milliseconds(1))
-    }
-    return true
+    try? await eventually(isOver)
+    #expect(isOver(), "\(transport.statistics)", sourceLocation: sourceLocation)
 }
 
 extension ByteConnection {
@@ -85,7 +77,7 @@ struct ByteConnectionTests {
     private static let text = Array("bytes that go there and back".utf8)
 
     @Test(arguments: 1...28)
-    func whatIsSentComesBackAtAnyCut(_ step: Int) async throws {
+    func echoedBytesArriveInChunksOfAnySize(_ step: Int) async throws {
         try await withByteServer(serve: { $0.echo() }) { transport, server in
             let connection = try await transport.connect(request(server.url))
             var rest = Self.text[...]
@@ -103,7 +95,7 @@ struct ByteConnectionTests {
         }
     }
 
-    @Test func manyBytesBothWaysAtOnce() async throws {
+    @Test func largeDataIsSentAndReceivedAtOnce() async throws {
         try await withByteServer(serve: { $0.echo() }) { transport, server in
             let connection = try await transport.connect(request(server.url), sendBuffer: 10_000)
             let sent = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
@@ -118,7 +110,7 @@ struct ByteConnectionTests {
         }
     }
 
-    @Test func nothingOfTheRequestIsSent() async throws {
+    @Test func byteConnectionSendsNothingOfTheRequest() async throws {
         let first = Lock<[UInt8]>([])
         try await withByteServer(serve: { peer in
             var bytes: [UInt8] = []
@@ -139,7 +131,7 @@ struct ByteConnectionTests {
         #expect(first.withLock { $0 } == [1, 2, 3])
     }
 
-    @Test func aServerMaySpeakFirst() async throws {
+    @Test func serverMaySendFirst() async throws {
         try await withByteServer(serve: { peer in
             peer.write("hello")
             peer.echo()
@@ -154,7 +146,7 @@ struct ByteConnectionTests {
         }
     }
 
-    @Test func theEndIsToldAgainAndAgain() async throws {
+    @Test func endIsReportedByEveryLaterReceive() async throws {
         try await withByteServer(serve: { $0.write("last") }) { transport, server in
             let connection = try await transport.connect(request(server.url))
             #expect(try await connection.receive(exactly: 4) == Array("last".utf8))
@@ -179,7 +171,7 @@ struct ByteConnectionTests {
 
     /// The kernel reports a reset once. After a write has received it, a read sees an ordinary end.
     @Test(arguments: [true, false])
-    func aResetThatWritingHasHeardOfIsNoEnd(atOnce: Bool) async throws {
+    func resetSeenByWriteIsAnErrorForRead(atOnce: Bool) async throws {
         try await withByteServer(serve: { peer in
             _ = peer.read(1)
             peer.resetsAtEnd()
@@ -187,7 +179,7 @@ struct ByteConnectionTests {
             let connection = try await transport.connect(request(server.url), sendBuffer: 0)
             try await connection.send([1])
             if atOnce {
-                #expect(await eventually { ([2] as [UInt8]).withUnsafeBytes { connection.sendNow($0) } == 0 })
+                try await eventually { ([2] as [UInt8]).withUnsafeBytes { connection.sendNow($0) } == 0 }
             } else {
                 while await connection.failureOfSend() == nil {}
             }
@@ -195,7 +187,7 @@ struct ByteConnectionTests {
         }
     }
 
-    @Test func oneDirectionMayEnd() async throws {
+    @Test func oneDirectionOfConnectionMayEnd() async throws {
         try await withByteServer(serve: { peer in
             var all: [UInt8] = []
             while true {
@@ -215,7 +207,7 @@ struct ByteConnectionTests {
         }
     }
 
-    @Test func readersAreAnsweredInTheirOrder() async throws {
+    @Test func concurrentReadersReceiveAllBytes() async throws {
         try await withByteServer(serve: { $0.echo() }) { transport, server in
             let connection = try await transport.connect(request(server.url))
             try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
@@ -228,7 +220,7 @@ struct ByteConnectionTests {
         }
     }
 
-    @Test func metricsTellOfTheConnection() async throws {
+    @Test func metricsDescribeTheConnection() async throws {
         try await withByteServer(serve: { $0.echo() }) { transport, server in
             let metrics = try await transport.connect(request(server.url)).metrics
             #expect(metrics.remoteAddress == "127.0.0.1:\(server.port)")
@@ -238,7 +230,7 @@ struct ByteConnectionTests {
         }
     }
 
-    @Test func exchangesOfTheSameTransportGoOnBesideThem() async throws {
+    @Test func exchangesWorkBesideByteConnections() async throws {
         try await withTransport { transport, server in
             let connection = try await transport.connect(request(server.url("/get")))
             for _ in 0..<5 {
@@ -253,7 +245,7 @@ struct ByteConnectionTests {
 
     // MARK: Proxies and failed connections
 
-    @Test func aRefusedConnectionFailsAsAnExchangeWould() async throws {
+    @Test func refusedByteConnectionFailsLikeExchange() async throws {
         let refusing = try DeadEnd(.refusing)
         let transport = CurlTransport()
         let error = await #expect(throws: CurlewError.self) {
@@ -274,7 +266,7 @@ struct ByteConnectionTests {
         }
     }
 
-    @Test func anHTTPProxyTunnels() async throws {
+    @Test func byteConnectionTunnelsThroughHTTPProxy() async throws {
         let head = Lock("")
         try await withByteServer(serve: { peer in
             let asked = peer.readHead()
@@ -294,7 +286,7 @@ struct ByteConnectionTests {
         #expect(!head.withLock { $0 }.contains("secret"))
     }
 
-    @Test func aProxyThatRefusesIsNamed() async throws {
+    @Test func refusalByProxyIsProxyFailed() async throws {
         try await withByteServer(serve: { peer in
             _ = peer.readHead()
             peer.write("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
@@ -309,7 +301,7 @@ struct ByteConnectionTests {
         }
     }
 
-    @Test func aSOCKSProxyLeadsOn() async throws {
+    @Test func byteConnectionWorksThroughSOCKSProxy() async throws {
         try await withByteServer(serve: { peer in
             let methods = peer.read(exactly: 2)
             _ = peer.read(exactly: Int(methods.last ?? 0))

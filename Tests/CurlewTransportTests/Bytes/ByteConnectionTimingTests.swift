@@ -27,7 +27,7 @@ struct ByteConnectionTimingTests {
         #expect(times.sorted()[1] < Duration.milliseconds(50).asTestBound, "\(times)")
     }
 
-    @Test func whileConnecting() async throws {
+    @Test func byteConnectionCancelsQuicklyWhileConnecting() async throws {
         let deaf = try DeafListener()
         defer { deaf.close() }
         let url = try #require(URL(string: "http://127.0.0.1:\(deaf.port)/"))
@@ -42,13 +42,13 @@ struct ByteConnectionTimingTests {
             }
         } ready: {
             count += 1
-            #expect(await eventually { transport.statistics.connectionsMade >= count })
+            try await eventually { transport.statistics.connectionsMade >= count }
         }
         await expectNoConnection(transport, countingSockets: false)
         await transport.shutdown()
     }
 
-    @Test func whileReading() async throws {
+    @Test func byteConnectionCancelsQuicklyWhileReading() async throws {
         try await withByteServer(serve: { $0.echo() }) { transport, server in
             let connection = try await transport.connect(request(server.url))
             try await expectQuickEnd {
@@ -59,7 +59,7 @@ struct ByteConnectionTimingTests {
         }
     }
 
-    @Test func whileWriting() async throws {
+    @Test func byteConnectionCancelsQuicklyWhileWriting() async throws {
         let gate = DispatchSemaphore(value: 0)
         defer { gate.signal() }
         try await withByteServer(serve: { _ in gate.wait() }) { transport, server in

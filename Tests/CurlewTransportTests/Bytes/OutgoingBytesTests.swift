@@ -8,7 +8,7 @@ struct OutgoingBytesTests {
 
     /// `step` is the number of bytes that are sent at a time.
     @Test(arguments: 1...10)
-    func keepTheirOrderAtAnyCut(_ step: Int) {
+    func outgoingBytesKeepTheirOrderInAnyPieces(_ step: Int) {
         var outgoing = OutgoingBytes()
         for chunk in Self.chunks { outgoing.append(chunk) }
         var sent: [UInt8] = []
@@ -20,7 +20,7 @@ struct OutgoingBytesTests {
         #expect(sent == Self.chunks.flatMap(\.self))
     }
 
-    @Test func manyChunksAreForgottenOnceTheyAreSent() {
+    @Test func interleavedChunksKeepTheirOrder() {
         var outgoing = OutgoingBytes()
         var next: UInt8 = 0
         var expected: UInt8 = 0
@@ -38,7 +38,7 @@ struct OutgoingBytesTests {
         #expect(!outgoing.isEmpty)
     }
 
-    @Test func nothingIsLeftOfWhatIsDropped() {
+    @Test func removedBytesAreNotSent() {
         var outgoing = OutgoingBytes()
         outgoing.append([1, 2])
         outgoing.sent(1)

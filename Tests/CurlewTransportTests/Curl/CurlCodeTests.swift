@@ -71,14 +71,14 @@ struct CurlCodeTests {
         (CurlCode.proxy, "CURLE_PROXY"),
         (CurlCode.sslClientCertificate, "CURLE_SSL_CLIENTCERT"),
     ])
-    func namedNumbersAreThoseOfTheirNames(number: Int, name: String) { #expect(CurlCode.row(number).name == name) }
+    func curlCodesEqualTheHeadersConstants(number: Int, name: String) { #expect(CurlCode.row(number).name == name) }
 
     @Test func unknownNumbersAreInternal() {
         #expect(CurlCode.row(9999).code == .internal)
         #expect(CurlCode.native(28).description == "28 CURLE_OPERATION_TIMEDOUT")
     }
 
-    @Test func theRunningLibraryTellsWhatItCan() {
+    @Test func libcurlReportsItsCapabilities() {
         let capabilities = Capabilities.ofLibcurl
         #expect(capabilities.isAtLeast(7, 80, 0))
         #expect(capabilities.protocols.isSuperset(of: ["http", "https"]))

@@ -36,13 +36,13 @@ struct CurlMultiTests {
 
     /// The next transfer of a handle may run in another multi handle. libcurl reads a handle's list of addresses once,
     /// into the cache of the multi handle that runs it.
-    @Test func eachHasTheAddressesOfAName() throws {
+    @Test func eachMultiHandleGetsOverriddenAddresses() throws {
         let deaf = try DeafListener()
         defer { deaf.close() }
         try withEngineParts({ $0.dns.overrides = ["over.test": ["127.0.0.1"]] }) { parts in
             let url = "http://over.test:\(deaf.port)/"
             let multis = try (0..<2).map { index in
-                try #require(CurlMulti(index: index, wishes: parts.sockets, limits: nil))
+                try #require(CurlMulti(index: index, delegate: parts.sockets, limits: nil))
             }
             let (first, easy) = try parts.prepared(url)
             for (round, index) in [0, 1, 1, 0].enumerated() {

@@ -20,12 +20,12 @@ struct AddressGuardTests {
         "fd12::1", "ff02::1", "2001:db8::1", "64:ff9b::7f00:1", "64:ff9b:1::1", "2002:7f00:1::", "2001::1", "100::1",
         "fec0::1",
     ])
-    func refuses(_ address: String) { #expect(!isPublic(address)) }
+    func nonPublicAddressesAreRefused(_ address: String) { #expect(!isPublic(address)) }
 
     @Test(arguments: [
         "1.1.1.1", "8.8.8.8", "100.63.255.255", "100.128.0.1", "172.15.0.1", "172.32.0.1", "192.0.1.1", "198.17.0.1",
         "198.20.0.1", "223.255.255.255", "2606:4700::1111", "2a00:1450::1", "::ffff:8.8.8.8", "64:ff9b::808:808",
         "2002:808:808::",
     ])
-    func admits(_ address: String) { #expect(isPublic(address)) }
+    func publicAddressesAreAccepted(_ address: String) { #expect(isPublic(address)) }
 }

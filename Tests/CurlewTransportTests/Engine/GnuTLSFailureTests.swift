@@ -12,7 +12,7 @@ struct GnuTLSFailureTests {
         (0x402, .certificateExpired, "certificate has expired"),
         (0x102, .certificateUntrusted, "certificate uses an insecure algorithm"),
     ])
-    func bitsOfTheVerdict(_ bits: Int, _ code: CurlewError.Code, _ words: String) throws {
+    func verifyResultBitsDecideErrorCode(_ bits: Int, _ code: CurlewError.Code, _ words: String) throws {
         let verdict = try #require(GnuTLSFailure.verdict(bits))
         #expect(verdict.code == code)
         #expect(verdict.words == words)
@@ -22,7 +22,7 @@ struct GnuTLSFailureTests {
             GnuTLSFailure.text(text, bits) == "server verification failed: \(words). (CAfile: a CRLfile: b)")
     }
 
-    @Test(arguments: [0, 0x2, 0x42]) func bitsThatSayNoMore(_ bits: Int) {
+    @Test(arguments: [0, 0x2, 0x42]) func uninformativeVerifyResultBitsKeepTheText(_ bits: Int) {
         #expect(GnuTLSFailure.verdict(bits) == nil)
         #expect(GnuTLSFailure.text("as it is", bits) == "as it is")
     }
@@ -34,7 +34,7 @@ struct GnuTLSFailureTests {
         ("GnuTLS recv error (-12): A TLS fatal alert has been received.", .tlsFailed),
         ("Recv failure: Connection reset by peer", nil),
     ])
-    func alerts(_ text: String, _ code: CurlewError.Code?) {
+    func alertTextDecidesErrorCode(_ text: String, _ code: CurlewError.Code?) {
         #expect(TLSFailure.alert(text) == code)
     }
 }

@@ -19,7 +19,7 @@ struct HeadCollectorTests {
         return nil
     }
 
-    @Test func statusLines() {
+    @Test func statusLinesAreParsed() {
         let cases: [(String, Int, String, HTTPVersion)] = [
             ("HTTP/1.1 200 OK", 200, "OK", .http1_1), ("HTTP/1.0 404 Not Found", 404, "Not Found", .http1_0),
             ("HTTP/2 204 ", 204, "", .http2), ("HTTP/3 200", 200, "", .http3), ("HTTP/1.1 299", 299, "", .http1_1),
@@ -34,14 +34,14 @@ struct HeadCollectorTests {
     @Test(arguments: [
         "garbage", "HTTP/1.1", "HTTP/1.1 abc", "HTTP/1.1 20", "HTTP/1.1 2000", "HTTP/1.1 099 x", "HTTP/\t2.0 200 OK",
     ])
-    func badStatusLines(_ line: String) {
+    func malformedStatusLinesAreRefused(_ line: String) {
         guard case .malformed = feed([line + "\r\n"]).events[0] else {
             Issue.record("accepted \(line)")
             return
         }
     }
 
-    @Test func fields() {
+    @Test func headerFieldsAreParsed() {
         let head = head([
             "HTTP/1.1 200 OK\r\n", "A: 1\r\n", "a:  2 \r\n", "Folded: one\r\n", "  two\r\n", "no colon\r\n",
             ": no name\r\n",
@@ -53,7 +53,7 @@ struct HeadCollectorTests {
             ])
     }
 
-    @Test func foldedLinesOfAnyFieldAndOfTrailers() {
+    @Test func foldedLinesAreJoinedInFieldsAndTrailers() {
         let (events, fed) = feed([
             "HTTP/1.1 200 OK\r\n", "A: 1\r\n", "\t2\r\n", " 3 \r\n", "B: 4\r\n", "C:\r\n", " 5\r\n",
             "\r\n",
@@ -83,7 +83,7 @@ struct HeadCollectorTests {
     }
 
     @Test(arguments: [" A: 1\r\n", "\tA: 1\r\n", " \r\n"])
-    func foldedLineBeforeAnyField(_ line: String) {
+    func foldedLineBeforeAnyFieldIsRefused(_ line: String) {
         for before in [[], ["HTTP/1.1 103 Early Hints\r\n", "Link: a\r\n", "\r\n"]] {
             let events = feed(before + ["HTTP/1.1 200 OK\r\n", line]).events
             guard case .malformed("the head begins with a folded line")? = events.last else {
@@ -102,7 +102,7 @@ struct HeadCollectorTests {
         ("99999999999999999999999", "Content-Length is above 64 bits"),
         ("5, 6", "there are two different Content-Length fields"),
     ])
-    func contentLengths(_ value: String, _ problem: String?) {
+    func contentLengthIsValidated(_ value: String, _ problem: String?) {
         let events = feed(["HTTP/1.1 200 OK\r\n", "content-length: \(value)\r\n", "\r\n"]).events
         switch events[2] {
         case .head: #expect(problem == nil)
@@ -111,7 +111,7 @@ struct HeadCollectorTests {
         }
     }
 
-    @Test func informationalThenFinalThenTrailers() {
+    @Test func informationalHeadFinalHeadAndTrailersAreSeparated() {
         let (events, fed) = feed([
             "HTTP/1.1 100 Continue\r\n", "\r\n", "HTTP/1.1 200 OK\r\n", "\r\n", "X-Sum: 1\r\n", "\r\n",
         ])
@@ -123,7 +123,7 @@ struct HeadCollectorTests {
         #expect(collector.lastStatus == 200)
     }
 
-    @Test func aSecondResponseStartsAfresh() {
+    @Test func secondResponseStartsWithEmptyHead() {
         let (events, collector) = feed([
             "HTTP/1.1 401 No\r\n", "A: 1\r\n", "\r\n", "HTTP/1.1 200 OK\r\n", "B: 2\r\n", "\r\n",
         ])

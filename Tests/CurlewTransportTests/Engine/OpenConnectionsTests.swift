@@ -129,16 +129,16 @@ struct OpenConnectionsTests {
         connections.opened(connection(0, 9, of: other), at: 90)
         try retire(40, &connections)
         #expect(connections[40]?.isRetired == true)
-        #expect(connections.detour(of: origin) == spare && connections.detour(of: other) == nil)
+        #expect(connections.spareMulti(of: origin) == spare && connections.spareMulti(of: other) == nil)
         // The spare multi handle gets a retired connection as well, while the first retired connection still drains.
         connections.opened(connection(spare, 2), at: 41)
         try retire(41, &connections, carrying: [40, 90])
-        #expect(connections.detour(of: origin) == spare + 1)
+        #expect(connections.spareMulti(of: origin) == spare + 1)
         // The usual multi handle is free again, because its retired connection has closed.
         connections.closed(40)
         connections.opened(connection(spare + 1, 3), at: 42)
         try retire(42, &connections, carrying: [41])
-        #expect(connections.detour(of: origin) == nil)
+        #expect(connections.spareMulti(of: origin) == nil)
     }
 
     @Test func `an idle connection ends at its second PING`() {
@@ -160,6 +160,7 @@ struct OpenConnectionsTests {
         // A request on a connection sends its queued PINGs.
         connections.pingsWritten(to: Self.name(41))
         #expect(queue(carrying: [40]) == [])
+        #expect(queue(carrying: [40]) == [41])
     }
 
     @Test func `an origin without connections goes the usual way`() throws {
@@ -167,7 +168,7 @@ struct OpenConnectionsTests {
         connections.opened(connection(0), at: 40)
         try retire(40, &connections)
         connections.closed(40)
-        #expect(!connections.hasDetours)
+        #expect(!connections.hasMovedOrigins)
     }
 
     @Test func `the origin's other connections retire as well, and those without requests are removed`() throws {
@@ -186,9 +187,9 @@ struct OpenConnectionsTests {
         // libcurl closes the sockets later.
         connections.closed(42)
         connections.closed(43)
-        #expect(connections.detour(of: origin) == MultiIndex.firstSpare)
+        #expect(connections.spareMulti(of: origin) == MultiIndex.firstSpare)
         for socket in [40, 41, 44] as [Int32] { connections.closed(socket) }
-        #expect(!connections.hasDetours)
+        #expect(!connections.hasMovedOrigins)
     }
 
     @Test func `a connection that was being opened when its origin moved is retired`() throws {
@@ -210,14 +211,14 @@ struct OpenConnectionsTests {
         connections.opened(connection(0, 1), at: 40)
         try retire(40, &connections)
         connections.closed(40)
-        #expect(!connections.hasDetours)
+        #expect(!connections.hasMovedOrigins)
         connections.opened(connection(spare, 2), at: 41)
-        #expect(connections[41]?.isRetired == false && connections.detour(of: origin) == spare)
+        #expect(connections[41]?.isRetired == false && connections.spareMulti(of: origin) == spare)
         connections.closed(41)
         // The origin does not move if it has another connection by then.
         connections.opened(connection(0, 3), at: 42)
         connections.opened(connection(spare, 4), at: 43)
-        #expect(connections[43]?.isRetired == true && !connections.hasDetours)
+        #expect(connections[43]?.isRetired == true && !connections.hasMovedOrigins)
     }
 
     @Test func `a connection goes on if there is nowhere else to go`() throws {
@@ -233,7 +234,7 @@ struct OpenConnectionsTests {
         let last = MultiIndex.firstSpare + OpenConnections.mostSpares - 1
         connections.opened(connection(last, 500), at: 500)
         let connection = try #require(connections[500])
-        #expect(connections.destination(behind: connection) == nil && connections.detour(of: origin) == last)
+        #expect(connections.destination(behind: connection) == nil && connections.spareMulti(of: origin) == last)
         connections.closed(45)
         #expect(connections.destination(behind: connection) == MultiIndex.firstSpare + 4)
         connections.closed(40)

@@ -75,14 +75,14 @@ struct RepeatedHeadTests {
         ["HTTP/1.1 \(status)\r\n"] + fields.map { $0 + "\r\n" } + ["\r\n"]
     }
 
-    @Test func anEqualHeadIsNotTakenApart() {
+    @Test func repeatedHeadIsNotParsedAgain() {
         var handle = Handle()
         for _ in 0..<10 { check(&handle, head("200 OK", "A: 1", "Date: Sun, 06 Nov 1994 08:49:37 GMT")) }
         #expect(handle.repeated == 9)
     }
 
     /// The version in a status line is checked before any other line arrives.
-    @Test func anEqualStatusLineIsReported() {
+    @Test func repeatedStatusLineIsReportedAtOnce() {
         var handle = Handle()
         check(&handle, head("200 OK", "A: 1"))
         handle.last.restart()
@@ -93,7 +93,7 @@ struct RepeatedHeadTests {
         #expect(found == [.equalAtStart, .equalSoFar, .equal])
     }
 
-    @Test func whateverDiffersIsSeen() {
+    @Test func headThatDiffersFromThePreviousOneIsParsed() {
         let heads = [
             head("200 OK", "A: 1", "B: 2", "C: 3"), head("200 OK", "A: 1", "B: 2", "C: 4"),
             head("200 OK", "A: 1", "B: 3", "C: 3"), head("200 OK", "A: 1", "B: 2"), head("200 OK"),
@@ -120,7 +120,7 @@ struct RepeatedHeadTests {
 
     /// After a few heads that differ, a number of heads is not compared. Comparing resumes by itself and finds that
     /// heads repeat.
-    @Test func heedsWhetherItIsWorthwhile() {
+    @Test func comparingHeadsPausesIfTheyKeepDiffering() {
         var handle = Handle()
         for number in 0..<100 { check(&handle, head("200 OK", "A: 1", "Number: \(number)")) }
         #expect(handle.repeated == 0)
@@ -128,7 +128,7 @@ struct RepeatedHeadTests {
         #expect(handle.repeated > 60)
     }
 
-    @Test func anyMixtureIsReadRight() {
+    @Test func randomSequencesOfHeadsAreParsedCorrectly() {
         var handle = Handle()
         var random = SplitMix(seed: 7)
         for _ in 0..<3_000 {

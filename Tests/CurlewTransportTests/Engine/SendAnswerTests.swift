@@ -26,7 +26,7 @@ struct SendAnswerTests {
         transfer.response.deferredHead = ResponseHead(status: status)
     }
 
-    @Test func onlyARepeatableRequestIsRepeatedAfterItsConnectionBroke() throws {
+    @Test func onlyRepeatableRequestIsResentAfterBrokenConnection() throws {
         try withEngineParts { parts in
             #expect(try sent(parts).answerToRepetition() == .send)
             let post = try sent(parts, .post, body: .data(Data("pay".utf8)))
@@ -54,7 +54,7 @@ struct SendAnswerTests {
         }
     }
 
-    @Test func aResponseThatTheSinkHasIsTheResult() throws {
+    @Test func deliveredResponseIsNotRepeated() throws {
         try withEngineParts { parts in
             let transfer = try sent(parts)
             transfer.response.head = ResponseHead(status: 417)
@@ -62,7 +62,7 @@ struct SendAnswerTests {
         }
     }
 
-    @Test func aRefusedExpectationIsLeftOut() throws {
+    @Test func refusedRequestIsRepeatedWithoutExpect() throws {
         try withEngineParts { parts in
             let transfer = try sent(parts, .put, body: .data(Data(count: 100_000)))
             receive(417, transfer)
@@ -70,18 +70,18 @@ struct SendAnswerTests {
             transfer.plan.sendsExpect = true
             transfer.sending.answer = transfer.answerToRepetition()
             #expect(transfer.sending.answer == .restart(.withoutExpectation))
-            #expect(transfer.startOver(after: CURLE_ABORTED_BY_CALLBACK, parts.transfers.settings))
+            #expect(parts.restart(transfer, after: CURLE_ABORTED_BY_CALLBACK))
             #expect(!transfer.plan.sendsExpect && !transfer.sending.hasBegun && transfer.response.deferredHead == nil)
         }
     }
 
-    @Test func aTransferThatLeavesItsConnectionGetsItsAnswersAgain() throws {
+    @Test func restartOnNewConnectionResetsChallengeCount() throws {
         try withEngineParts { parts in
             let transfer = try sent(parts)
             receive(401, transfer)
             transfer.response.challengeCounts.server = 2
             transfer.sending.answer = .restart(.alone)
-            #expect(transfer.startOver(after: CURLE_ABORTED_BY_CALLBACK, parts.transfers.settings))
+            #expect(parts.restart(transfer, after: CURLE_ABORTED_BY_CALLBACK))
             #expect(transfer.plan.isAlone)
             #expect(transfer.response.challengeCounts.server == 0)
             transfer.reset()
@@ -89,7 +89,26 @@ struct SendAnswerTests {
         }
     }
 
-    @Test func aResponseWhoseRequestCannotBeRewoundIsTheResult() throws {
+    /// It must not take a connection that it cannot use.
+    @Test(arguments: [SendAnswer.holdBack, .restart(.alone)])
+    func suspendedTransferWaitsWithoutAHandle(_ answer: SendAnswer) throws {
+        try withEngineParts { parts in
+            let transfer = try parts.transfer("http://a.example/")
+            parts.transfers.start(transfer)
+            transfer.pauses.isSuspended = true
+            transfer.sending.answer = answer
+            parts.transfers.finish(transfer, try #require(transfer.easy), CURLE_ABORTED_BY_CALLBACK)
+            #expect(transfer.stage == .suspended)
+            #expect(transfer.easy == nil && parts.transfers.handlesInUse == 0)
+            parts.transfers.execute(.resume, for: transfer)
+            #expect(transfer.stage == .running)
+            #expect(transfer.easy != nil && parts.transfers.handlesInUse == 1)
+            parts.transfers.closeAll()
+            #expect(parts.transfers.liveCount == 0)
+        }
+    }
+
+    @Test func responseIsTheResultIfBodyCannotBeRewound() throws {
         try withEngineParts { parts in
             let body = ScriptedBody([.bytes("a"), .end], isReplayable: false)
             let transfer = try sent(parts, .put, body: .stream(body, length: nil))
@@ -98,35 +117,35 @@ struct SendAnswerTests {
             _ = transfer.fill(buffer, parts.transfers)
             receive(401, transfer)
             transfer.sending.answer = .restart(.alone)
-            #expect(!transfer.startOver(after: CURLE_ABORTED_BY_CALLBACK, parts.transfers.settings))
+            #expect(!parts.restart(transfer, after: CURLE_ABORTED_BY_CALLBACK))
             #expect(transfer.hasWholeResponse(despite: CURLE_ABORTED_BY_CALLBACK))
         }
     }
 
     /// Only a repetition that was stopped makes the challenge the result, however often the challenge was answered.
-    @Test func aChallengeWhoseConnectionBrokeIsNotTheResult() throws {
+    @Test func challengeOnBrokenConnectionIsNotTheResult() throws {
         try withEngineParts { parts in
             let transfer = try sent(parts)
             receive(401, transfer)
             transfer.response.challengeCounts.server = 3
-            #expect(!transfer.startOver(after: CURLE_PARTIAL_FILE, parts.transfers.settings))
+            #expect(!parts.restart(transfer, after: CURLE_PARTIAL_FILE))
             #expect(!transfer.hasWholeResponse(despite: CURLE_PARTIAL_FILE))
             transfer.sending.answer = .keepResponse
             #expect(transfer.hasWholeResponse(despite: CURLE_ABORTED_BY_CALLBACK))
         }
     }
 
-    @Test func lostAddressesAreAskedForFiveTimes() throws {
+    @Test func lostAddressesAreResolvedAgainFiveTimes() throws {
         try withEngineParts { parts in
             let transfer = try sent(parts)
             transfer.sending.count = 0
             for _ in 0..<5 {
                 transfer.connection.hasLostAddresses = true
-                #expect(transfer.startOver(after: CURLE_ABORTED_BY_CALLBACK, parts.transfers.settings))
+                #expect(parts.restart(transfer, after: CURLE_ABORTED_BY_CALLBACK))
                 transfer.reset()
             }
             transfer.connection.hasLostAddresses = true
-            #expect(!transfer.startOver(after: CURLE_ABORTED_BY_CALLBACK, parts.transfers.settings))
+            #expect(!parts.restart(transfer, after: CURLE_ABORTED_BY_CALLBACK))
         }
     }
 
@@ -134,7 +153,7 @@ struct SendAnswerTests {
         try withEngineParts { parts in
             let transfer = try sent(parts)
             transfer.response.head = ResponseHead(status: 200)
-            #expect(!transfer.startOver(after: CURLE_OK, parts.transfers.settings))
+            #expect(!parts.restart(transfer, after: CURLE_OK))
         }
     }
 }

@@ -23,12 +23,12 @@ struct SocketMarkingTests {
         var request = TransferRequest(
             identifier: TaskIdentifier(rawValue: 1), url: try #require(URL(string: "https://example.com")))
         let planner = RequestPlanner(TransportConfiguration(), .ofLibcurl)
-        let plain = try RequestPlan.of(request, planner: planner, bodyLength: nil)
+        let plain = try planner.plan(request, bodyLength: nil)
         request.options.trafficClass = .voice
-        let voice = try RequestPlan.of(request, planner: planner, bodyLength: nil)
+        let voice = try planner.plan(request, bodyLength: nil)
         #expect(
             !plain.settings.contains { "\($0)".contains("FRESH") } && plain.settings.count + 2 == voice.settings.count)
         request.options.trafficClass = .normal
-        #expect(try RequestPlan.of(request, planner: planner, bodyLength: nil).settings == plain.settings)
+        #expect(try planner.plan(request, bodyLength: nil).settings == plain.settings)
     }
 }

@@ -16,7 +16,7 @@ struct TransferClocksTests {
         return clocks
     }
 
-    @Test func eachStretchHasItsOwn() {
+    @Test func eachPhaseHasItsOwnTimeout() {
         var clocks = clocks()
         #expect(clocks.next.at == .never)
         clocks.enqueued(at: at(1))
@@ -35,7 +35,7 @@ struct TransferClocksTests {
         #expect(clocks.next == (at(31), .idle))
     }
 
-    @Test func theResolversTimeIsPartOfTheConnectTimeout() {
+    @Test func connectTimeoutIncludesResolverTime() {
         var clocks = clocks()
         clocks.resolvingStarted(at: at(1))
         #expect(clocks.next == (at(11), .connect))
@@ -47,13 +47,13 @@ struct TransferClocksTests {
         #expect(clocks.next == (at(27), .connect))
         #expect(clocks.limit(.connect) == .seconds(10))
         // A new connection has the whole timeout.
-        clocks.startOver(isHeld: false)
+        clocks.reset(isPaused: false)
         clocks.enqueued(at: at(21))
         clocks.connectionStarted(at: at(22))
         #expect(clocks.next == (at(32), .connect))
     }
 
-    @Test func totalRunsThroughAll() {
+    @Test func totalTimeoutRunsThroughAllPhases() {
         var clocks = clocks(total: .seconds(5))
         #expect(clocks.next == (at(5), .total))
         clocks.enqueued(at: at(1))
@@ -61,65 +61,65 @@ struct TransferClocksTests {
         #expect(clocks.next == (at(5), .total))
     }
 
-    @Test("a transfer that starts over keeps its timeouts paused only while it is held", arguments: [false, true])
-    func holdsEndWithASending(isHeld: Bool) {
+    @Test("a transfer that starts over keeps its timeouts paused only while it is paused", arguments: [false, true])
+    func startingOverKeepsOnlyACurrentPause(isPaused: Bool) {
         var clocks = clocks()
         clocks.sendingStarted(at: at(0))
-        clocks.held(at: at(1))
-        clocks.startOver(isHeld: isHeld)
+        clocks.paused(at: at(1))
+        clocks.reset(isPaused: isPaused)
         clocks.sendingStarted(at: at(2))
         clocks.requestSent(at: at(3))
-        #expect(clocks.next.at == (isHeld ? .never : at(33)))
+        #expect(clocks.next.at == (isPaused ? .never : at(33)))
     }
 
-    @Test func pausesOfOurOwnDoNotCount() {
+    @Test func ownPausesDoNotCountTowardsTimeouts() {
         var clocks = clocks()
         clocks.enqueued(at: at(0))
         clocks.sendingStarted(at: at(0))
         clocks.requestSent(at: at(0))
-        clocks.held(at: at(10))
+        clocks.paused(at: at(10))
         #expect(clocks.next.at == .never)
-        clocks.held(at: at(15))
-        clocks.released(at: at(110))
+        clocks.paused(at: at(15))
+        clocks.resumed(at: at(110))
         #expect(clocks.next == (at(130), .firstByte))
         clocks.receivingStarted(at: at(120))
-        clocks.held(at: at(125))
-        clocks.released(at: at(225))
+        clocks.paused(at: at(125))
+        clocks.resumed(at: at(225))
         #expect(clocks.next == (at(240), .idle))
     }
 
-    @Test func theWaitForAConnectionDoesNotCountWhileItIsHeld() {
+    @Test func queueTimeoutIsPausedWithTheTransfer() {
         var clocks = clocks()
         clocks.enqueued(at: at(1))
-        clocks.held(at: at(11))
+        clocks.paused(at: at(11))
         #expect(clocks.next.at == .never)
-        clocks.released(at: at(111))
+        clocks.resumed(at: at(111))
         #expect(clocks.next == (at(141), .queue))
-        // After `startOver` the transfer is in no queue, so the end of its pause starts no timeout.
-        clocks.held(at: at(112))
-        clocks.startOver(isHeld: true)
-        clocks.released(at: at(120))
+        // After `reset` the transfer is in no queue, so the end of its pause starts no timeout.
+        clocks.paused(at: at(112))
+        clocks.reset(isPaused: true)
+        clocks.resumed(at: at(120))
         #expect(clocks.next.at == .never)
         clocks.enqueued(at: at(120))
         #expect(clocks.next == (at(160), .queue))
     }
 
-    /// A transfer that is suspended before it is sent starts over while it is held.
-    @Test func theQueueTimeoutRunsOnlyOnceTheTransferIsReleased() {
+    /// A transfer that is suspended before it is sent starts over while it is paused.
+    @Test func queueTimeoutStartsWhenResumed() {
         var clocks = clocks()
-        clocks.held(at: at(1))
-        clocks.startOver(isHeld: true)
+        clocks.paused(at: at(1))
+        clocks.reset(isPaused: true)
         clocks.enqueued(at: at(51))
         #expect(clocks.next.at == .never)
-        clocks.released(at: at(101))
+        clocks.resumed(at: at(101))
         #expect(clocks.next == (at(141), .queue))
     }
 
-    @Test func aTransferThatResolvesAfterItsPauseHasItsTimeouts() {
+    @Test func transferResumedBeforeResolvingHasItsTimeouts() {
         var clocks = clocks()
-        clocks.held(at: at(1))
-        clocks.startOver(isHeld: true)
-        clocks.released(at: at(101))
+        clocks.paused(at: at(1))
+        clocks.reset(isPaused: true)
+        clocks.resumed(at: at(101))
         clocks.resolvingStarted(at: at(101))
         #expect(clocks.next == (at(111), .connect))
         clocks.resolvingEnded(at: at(103))
@@ -129,17 +129,17 @@ struct TransferClocksTests {
         #expect(clocks.next == (at(112), .connect))
     }
 
-    @Test func bytesThatMoveDuringAPauseDoNotMoveTheClockIntoTheFuture() {
+    @Test func bytesDuringPauseDoNotMoveIdleClockIntoFuture() {
         var clocks = clocks()
         clocks.requestSent(at: at(100))
         clocks.receivingStarted(at: at(120))
-        clocks.held(at: at(125))
+        clocks.paused(at: at(125))
         clocks.byteMoved(at: at(200))
-        clocks.released(at: at(225))
+        clocks.resumed(at: at(225))
         #expect(clocks.next == (at(245), .idle))
     }
 
-    @Test func switchedOffMeansNever() {
+    @Test func disabledTimeoutsNeverExpire() {
         var clocks = TransferClocks(Timeouts(connect: nil, firstByte: nil, idle: nil, total: nil, queue: nil))
         clocks.started = at(0)
         clocks.enqueued(at: at(0))
@@ -149,7 +149,7 @@ struct TransferClocksTests {
     }
 
     /// libcurl rewinds a body if the connection was lost, even while the body's source has no bytes.
-    @Test func aBodyThatIsReadAgainHasItsTimeLimitsAgain() throws {
+    @Test func rewoundBodyHasItsTimeoutsAgain() throws {
         let transport = CurlTransport()
         let settings = try EngineSettings(TransportConfiguration(), .current(.ofLibcurl), alternatives: nil)
         let system = try #require(EpollQueue.make())

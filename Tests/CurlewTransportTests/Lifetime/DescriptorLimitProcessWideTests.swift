@@ -25,7 +25,7 @@ struct DescriptorLimitProcessWideTests {
         return try await body()
     }
 
-    @Test func isSaidWithItsNativeCodeAndPasses() async throws {
+    @Test func descriptorLimitIsReportedAsEMFILE() async throws {
         try await withTransport { transport, server in
             let numeric = request(server.url("/get"), method: .post)
             let named = request(try #require(URL(string: "http://some-host.invalid:\(server.port)/get")))
@@ -43,7 +43,7 @@ struct DescriptorLimitProcessWideTests {
     }
 
     /// The connection uses the last descriptor, so the file of roots cannot be opened.
-    @Test func isSaidWhereAFileOfRootsCannotBeOpened() async throws {
+    @Test func descriptorLimitIsReportedForTrustRootsFile() async throws {
         try await withTransport({
             $0.tls.trustRoots = .file(URL(filePath: "/etc/ssl/certs/ca-certificates.crt"))
         }) { transport, server in
@@ -58,7 +58,7 @@ struct DescriptorLimitProcessWideTests {
         }
     }
 
-    @Test func aConnectionThatStandsIsUsedOn() async throws {
+    @Test func openConnectionIsUsedAtDescriptorLimit() async throws {
         try await withTransport { transport, server in
             _ = try await transport.fetch(request(server.url("/get")))
             let status = try await withoutDescriptors { try await transport.fetch(request(server.url("/get"))).status }
@@ -67,7 +67,7 @@ struct DescriptorLimitProcessWideTests {
         }
     }
 
-    @Test func aTransportMadeThenFailsEachRequest() async throws {
+    @Test func transportMadeAtDescriptorLimitFailsRequests() async throws {
         let server = try TestServer()
         let (transport, error) = try await withoutDescriptors {
             let transport = CurlTransport()

@@ -33,8 +33,7 @@ struct DroppedEngineProcessWideTests {
 
         func failure(_ request: TransferRequest, _ sink: CollectingSink) async -> CurlewError? {
             guard
-                let plan = try? RequestPlan.of(
-                    request, planner: RequestPlanner(TransportConfiguration(), .ofLibcurl), bodyLength: nil)
+                let plan = try? RequestPlanner(TransportConfiguration(), .ofLibcurl).plan(request, bodyLength: nil)
             else { return nil }
             let transfer = ActiveTransfer(
                 request: request, plan: plan, sink: sink, upload: nil, loop: loop)
@@ -67,7 +66,7 @@ struct DroppedEngineProcessWideTests {
         server.stop()
     }
 
-    @Test func failTheirTransfers() async throws {
+    @Test func droppedTransportFailsItsTransfers() async throws {
         try await leavingNothing { server in
             let owner = try Owner()
             server.script("/never", Array(repeating: .hanging, count: 5))
@@ -87,7 +86,7 @@ struct DroppedEngineProcessWideTests {
     }
 
     @Test(arguments: [CollectingSink.Event.started, .head, .body])
-    func mayBeDroppedByTheirOwnCallbacks(at event: CollectingSink.Event) async throws {
+    func transportMayBeDroppedInItsOwnCallback(at event: CollectingSink.Event) async throws {
         try await leavingNothing { server in
             let owner = try Owner()
             let sink = CollectingSink()
@@ -109,7 +108,7 @@ struct DroppedEngineProcessWideTests {
         }
     }
 
-    @Test func aTransportThatIsDroppedInMidTransferFailsWhatRuns() async throws {
+    @Test func transportDroppedInMidTransferFailsIt() async throws {
         try await leavingNothing { server in
             let transport = Lock<CurlTransport?>(CurlTransport())
             server.script("/never", Array(repeating: .hanging, count: 5))
@@ -138,7 +137,7 @@ struct DroppedEngineProcessWideTests {
     }
 
     /// A transport that is shut down has neither a thread nor descriptors.
-    @Test func aTransportThatIsShutDownKeepsNothing() async throws {
+    @Test func shutDownTransportHasNoThreadOrDescriptor() async throws {
         let held = Lock<[CurlTransport]>([])
         try await leavingNothing { server in
             for _ in 0..<3 {
@@ -159,7 +158,7 @@ struct DroppedEngineProcessWideTests {
         #expect(held.withLock { $0.count } == 3)
     }
 
-    @Test func aTransportThatOnlyItsExchangeHoldsEndsIt() async throws {
+    @Test func transportRetainedByExchangeCompletesIt() async throws {
         try await leavingNothing { server in
             let outcome = try await CurlTransport().perform(request(server.url("/get")), sink: CollectingSink())
             #expect(outcome.head.status == 200)
@@ -167,7 +166,7 @@ struct DroppedEngineProcessWideTests {
     }
 
     /// The task's reference keeps the transport until its exchange has ended.
-    @Test func aTransportThatItsCallerHoldsFinishesWhatRuns() async throws {
+    @Test func transportRetainedByCallerCompletesTransfers() async throws {
         try await leavingNothing { server in
             weak var left: CurlTransport?
             let gate = Gate()

@@ -9,7 +9,7 @@ import Testing
 /// not read the other one after the list is freed.
 @Suite("Addresses that were never used", .timeLimit(.minutes(1)))
 struct UnusedAddressTests {
-    @Test func doNoHarmToTheNextTransfer() async throws {
+    @Test func unusedAddressesDoNotAffectNextTransfer() async throws {
         try await withTransport({ $0.dns.overrides = ["over.test": ["127.0.0.1"]] }) { transport, server in
             let named = try #require(URL(string: "http://over.test:\(server.port)/get"))
             for _ in 0..<20 {

@@ -9,7 +9,7 @@ import Testing
 /// A caller takes the loop's turn and does its work itself while the loop thread waits.
 @Suite("Borrowed turns", .timeLimit(.minutes(4)))
 struct BorrowedTurnTests {
-    @Test func aCallersWorkIsDoneOnItsThreadWhileTheLoopWaits() throws {
+    @Test func workRunsOnCallersThreadWhileLoopWaits() throws {
         let (loop, client) = try makeLoop()
         client.awaitSleep()
         #expect(loop.sendOrCarryOut(.note("one")))
@@ -22,7 +22,7 @@ struct BorrowedTurnTests {
         client.awaitEnd()
     }
 
-    @Test func itIsQueuedWhereTheClientLendsNothing() throws {
+    @Test func workIsQueuedIfClientLendsNoTurn() throws {
         let (loop, client) = try makeLoop(lends: false)
         client.awaitSleep()
         #expect(loop.sendOrCarryOut(.note("one")))
@@ -31,7 +31,7 @@ struct BorrowedTurnTests {
         #expect(client.notes == ["one: loop thread"])
     }
 
-    @Test func whatIsSentDuringABorrowedTurnComesAfterIt() throws {
+    @Test func workSentDuringBorrowedTurnRunsAfterIt() throws {
         let (loop, client) = try makeLoop()
         client.awaitSleep()
         #expect(loop.sendOrCarryOut(.sendTwice))
@@ -40,7 +40,7 @@ struct BorrowedTurnTests {
         #expect(client.notes == ["sent", "inner: loop thread", "inner: loop thread"])
     }
 
-    @Test func theLoopWaitsForATurnThatItWants() throws {
+    @Test func loopWaitsUntilBorrowedTurnEnds() throws {
         let (loop, client) = try makeLoop()
         client.awaitSleep()
         // The loop thread's wait ends during the borrowed turn, so the thread is awake before the turn ends.
@@ -51,7 +51,7 @@ struct BorrowedTurnTests {
         #expect(client.turnsWhileBorrowed == 0)
     }
 
-    @Test func aLoopThatSleepsForTooLongIsWoken() throws {
+    @Test func loopWithLaterDeadlineIsWoken() throws {
         let (loop, client) = try makeLoop()
         client.awaitSleep()
         #expect(loop.sendOrCarryOut(.shorten))
@@ -71,7 +71,7 @@ struct BorrowedTurnTests {
         #expect(!loop.sendOrCarryOut(.note("later")))
     }
 
-    @Test func oneThreadAtATimeHasTheTurn() async throws {
+    @Test func onlyOneThreadAtATimeHasTheTurn() async throws {
         let (loop, client) = try makeLoop()
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {

@@ -22,7 +22,7 @@ struct DeadlineGuardTests {
         ("as many as are watched", [4], 4, 1),
     ]
 
-    @Test(arguments: cases) func seen(name: String, counts: [Int], watched: Int, seconds: UInt64) {
+    @Test(arguments: cases) func seenTimeFollowsWaits(name: String, counts: [Int], watched: Int, seconds: UInt64) {
         var deadlines = DeadlineGuard()
         for (index, count) in counts.enumerated() {
             deadlines.waited(from: Self.at(UInt64(index) + 1), found: count, of: 4, watched: watched)

@@ -1,3 +1,4 @@
+import CurlewTesting
 import Testing
 
 @testable import CurlewTransport
@@ -11,18 +12,18 @@ struct DeadlineHeapTests {
         init(_ number: Int) { self.number = number }
     }
 
-    @Test(arguments: [1, 2, 3, 10, 100, 1000]) func givesTheEarliestFirst(_ count: Int) {
+    @Test(arguments: [1, 2, 3, 10, 100, 1000]) func heapReturnsEarliestDeadlineFirst(_ count: Int) {
         var heap = DeadlineHeap<Holder>()
-        var random = SystemRandomNumberGenerator()
+        var random = SplitMix(seed: UInt64(count))
         let holders = (0..<count).map { Holder($0) }
         var deadlines = holders.map { _ in UInt64.random(in: 1...1000, using: &random) }
         for holder in holders { heap.set(holder, to: LoopInstant(nanoseconds: deadlines[holder.number])) }
-        for holder in holders where Bool.random() {
-            deadlines[holder.number] = UInt64.random(in: 1...1000)
+        for holder in holders where Bool.random(using: &random) {
+            deadlines[holder.number] = UInt64.random(in: 1...1000, using: &random)
             heap.set(holder, to: LoopInstant(nanoseconds: deadlines[holder.number]))
         }
         var removed = Set<Int>()
-        for holder in holders where Int.random(in: 0..<4) == 0 {
+        for holder in holders where Int.random(in: 0..<4, using: &random) == 0 {
             heap.remove(holder)
             removed.insert(holder.number)
             #expect(holder.deadlineIndex == -1)
@@ -37,7 +38,7 @@ struct DeadlineHeapTests {
         #expect(heap.earliest == .never)
     }
 
-    @Test func nothingIsDueBeforeItsTime() {
+    @Test func heapReturnsNoDeadlineBeforeItsTime() {
         var heap = DeadlineHeap<Holder>()
         let holder = Holder(0)
         heap.set(holder, to: LoopInstant(nanoseconds: 10))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Loop", .timeLimit(.minutes(4)))
 struct LoopThreadTests {
-    @Test func whatIsAskedDuringTheWaitComesBeforeTheSockets() async throws {
+    @Test func workSentDuringWaitRunsBeforeSocketEvents() async throws {
         let loop = LoopThread<RecordingClient>(wakeUp: try #require(EpollQueue.make()).wakeUp)
         let steps = await withCheckedContinuation { continuation in
             let client = RecordingClient(loop: loop) { continuation.resume(returning: $0) }
@@ -14,7 +14,7 @@ struct LoopThreadTests {
         #expect(steps == ["wait", "take", "serve", "end of turn", "wait", "end of turn", "end"])
     }
 
-    @Test func onlyTheLoopsThreadIsTheCurrentOne() async throws {
+    @Test func onlyLoopThreadHasTheTurn() async throws {
         let loop = LoopThread<RecordingClient>(wakeUp: try #require(EpollQueue.make()).wakeUp)
         #expect(!loop.callerHasTurn)
         let steps = await withCheckedContinuation { continuation in
@@ -25,20 +25,31 @@ struct LoopThreadTests {
         #expect(!loop.callerHasTurn)
     }
 
+    /// A caller may borrow the turn meanwhile, so nothing that belongs to the turn may be touched.
+    @Test func theLoopsThreadDoesNotHaveTheTurnWhileItSleeps() async throws {
+        let loop = LoopThread<RecordingClient>(wakeUp: try #require(EpollQueue.make()).wakeUp)
+        let steps = await withCheckedContinuation { continuation in
+            let client = RecordingClient(loop: loop) { continuation.resume(returning: $0) }
+            if !loop.start(client) { continuation.resume(returning: []) }
+        }
+        #expect(steps.contains("wait"))
+        #expect(!steps.contains("turn while asleep"))
+    }
+
     #if DEBUG
-    @Test func aDebugBuildStopsWhereAnotherThreadTouchesTheEnginesTransfers() async {
+    @Test func debugBuildTrapsIfOtherThreadUsesTransfers() async {
         await #expect(processExitsWith: .failure) {
             try OwnersOfAnEngine().transfers.closeAll()
         }
     }
 
-    @Test func aDebugBuildStopsWhereAnotherThreadTouchesTheEnginesSockets() async {
+    @Test func debugBuildTrapsIfOtherThreadUsesSockets() async {
         await #expect(processExitsWith: .failure) {
             try OwnersOfAnEngine().sockets.beginTurn(eventCount: 0)
         }
     }
 
-    @Test func aDebugBuildStopsWhereAnotherThreadTouchesTheEnginesHandles() async {
+    @Test func debugBuildTrapsIfOtherThreadUsesHandles() async {
         await #expect(processExitsWith: .failure) {
             try OwnersOfAnEngine().handles.closeAll()
         }
@@ -81,7 +92,10 @@ private final class RecordingClient: LoopClient, @unchecked Sendable {
     func planWait() {}
 
     func waitForSockets(mayWait: Bool) {
-        if steps.isEmpty { loop.send(1) } else { loop.stop() }
+        let (isFirst, hasTurn) = (steps.isEmpty, loop.callerHasTurn)
+        if hasTurn { steps.append("turn while asleep") }
+        // Wakes the loop's thread, which has the turn again.
+        if isFirst { loop.send(1) } else { loop.stop() }
         note("wait")
     }
 

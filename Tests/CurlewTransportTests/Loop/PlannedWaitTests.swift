@@ -8,7 +8,7 @@ struct PlannedWaitTests {
     private let later = LoopInstant(nanoseconds: 90_000_000_000)
     private let soon = LoopInstant(nanoseconds: 5_000_000_500)
 
-    @Test func lastUntilTheNextDeadline() {
+    @Test func waitLastsUntilNextDeadline() {
         var wait = PlannedWait()
         wait.plan(until: later, at: now, isLent: true)
         #expect(wait.end == later)
@@ -17,7 +17,7 @@ struct PlannedWaitTests {
         #expect(wait.begin() == -1)
     }
 
-    @Test func areShortOnceAfterSomethingHasHappened() {
+    @Test func waitIsShortOnceAfterActivity() {
         var wait = PlannedWait()
         wait.isBusy = true
         wait.plan(until: .never, at: now, isLent: true)
@@ -26,21 +26,21 @@ struct PlannedWaitTests {
         #expect(wait.end == .never)
     }
 
-    @Test func areNotLongerThanTheDeadline() {
+    @Test func shortWaitEndsAtEarlierDeadline() {
         var wait = PlannedWait()
         wait.isBusy = true
         wait.plan(until: soon, at: now, isLent: true)
         #expect(wait.end == soon)
     }
 
-    @Test func areNotShortenedWhereNothingIsLent() {
+    @Test func waitIsNotShortenedIfTurnIsNotLent() {
         var wait = PlannedWait()
         wait.isBusy = true
         wait.plan(until: .never, at: now, isLent: false)
         #expect(wait.end == .never)
     }
 
-    @Test func aDeadlineThatHasPassedIsNoTimeAtAll() {
+    @Test func waitForPassedDeadlineIsZero() {
         var wait = PlannedWait()
         wait.plan(until: LoopInstant(nanoseconds: 1), at: now, isLent: true)
         #expect(wait.begin() == 0)

@@ -39,7 +39,7 @@ struct PollerTests {
         return events
     }
 
-    @Test func countsASocketOnceThatComesAgainWithoutItsCloseBeingSeen() throws {
+    @Test func reopenedSocketIsCountedOnce() throws {
         var (poller, _) = try makePoller()
         poller.socketOpened(7)
         poller.socketOpened(7)
@@ -49,7 +49,7 @@ struct PollerTests {
         #expect(poller.ownedCount == 0)
     }
 
-    @Test func countsNoCloseOfWhatItDidNotOpen() throws {
+    @Test func closeOfUnknownSocketIsNotCounted() throws {
         var (poller, _) = try makePoller()
         poller.socketClosed(9)
         #expect(poller.ownedCount == 0)
@@ -59,11 +59,11 @@ struct PollerTests {
         #expect(poller.ownedCount == 0)
     }
 
-    @Test(arguments: [true, false]) func forgetsASocketThatVanishes(isWatched: Bool) throws {
+    @Test(arguments: [true, false]) func vanishedSocketIsForgotten(isWatched: Bool) throws {
         var (poller, _) = try makePoller()
         let ends = try Ends()
         poller.socketOpened(ends.own, mayVanish: true)
-        if isWatched { poller.watch(ends.own, for: .read, multi: 3) }
+        if isWatched { poller.watch(ends.own, for: .read, owner: 3) }
         poller.forgetIfVanished(ends.own)
         #expect(poller.ownedCount == 1)
         // The number of the vanished socket is used again at once.
@@ -73,12 +73,12 @@ struct PollerTests {
         if isWatched { poller.unwatch(ends.own) } else { poller.forgetIfVanished(ends.own) }
         #expect(poller.ownedCount == 0)
         // A descriptor that libcurl opened itself, such as a resolver's pipe.
-        poller.watch(ends.own, for: .read, multi: 4)
+        poller.watch(ends.own, for: .read, owner: 4)
         #expect(write(next.other, "a", 1) == 1)
-        #expect(events(&poller).map(\.multi) == [4])
+        #expect(events(&poller).map(\.owner) == [4])
     }
 
-    @Test func asksNothingAboutASettledSocket() throws {
+    @Test func connectedSocketIsNotCheckedForVanishing() throws {
         var (poller, _) = try makePoller()
         let ends = try Ends()
         defer { close(ends.other) }
@@ -92,13 +92,13 @@ struct PollerTests {
     }
 
     /// A forked child that has not executed another program keeps the socket open, as `copy` does here.
-    @Test func forgetsAClosedSocketThatAnotherProcessHas() throws {
+    @Test func closedSocketHeldByAnotherProcessIsForgotten() throws {
         var (poller, _) = try makePoller()
         let ends = try Ends()
         let copy = dup(ends.own)
         defer { for end in [copy, ends.other] { close(end) } }
         poller.socketOpened(ends.own)
-        poller.watch(ends.own, for: .read, multi: 3)
+        poller.watch(ends.own, for: .read, owner: 3)
         poller.socketClosed(ends.own)
         close(ends.own)
         ends.send()
@@ -106,56 +106,56 @@ struct PollerTests {
         #expect(poller.eventCount == 0)
     }
 
-    @Test func tellsWhatIsReadyUntilItIsRead() throws {
+    @Test func readySocketIsReportedUntilItIsRead() throws {
         var (poller, _) = try makePoller()
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }
         poller.socketOpened(ends.own)
-        poller.watch(ends.own, for: .read, multi: 3)
+        poller.watch(ends.own, for: .read, owner: 3)
         #expect(events(&poller).isEmpty)
         ends.send()
         for _ in 0..<2 {
             let ready = try #require(events(&poller).first)
             #expect(ready.fd == ends.own)
-            #expect(ready.multi == 3)
+            #expect(ready.owner == 3)
             #expect(ready.readiness.contains(.read))
         }
         ends.receive()
         #expect(events(&poller).isEmpty)
     }
 
-    @Test func changesWhatADescriptorIsWatchedFor() throws {
+    @Test func watchedEventsOfDescriptorCanBeChanged() throws {
         var (poller, _) = try makePoller()
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }
-        poller.watch(ends.own, for: .read, multi: 0)
-        poller.watch(ends.own, for: [.read, .write], multi: 0)
+        poller.watch(ends.own, for: .read, owner: 0)
+        poller.watch(ends.own, for: [.read, .write], owner: 0)
         #expect(events(&poller).first?.readiness.contains(.write) == true)
-        poller.watch(ends.own, for: .read, multi: 0)
+        poller.watch(ends.own, for: .read, owner: 0)
         #expect(events(&poller).isEmpty)
     }
 
     /// An unwanted event ends the registration that reported it. Otherwise the loop would spin.
-    @Test func dropsWhatIsNoLongerWanted() throws {
+    @Test func unwatchedDescriptorIsNotReported() throws {
         var (poller, _) = try makePoller()
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }
         poller.socketOpened(ends.own)
-        poller.watch(ends.own, for: .read, multi: 0)
+        poller.watch(ends.own, for: .read, owner: 0)
         poller.unwatch(ends.own)
         ends.send()
         #expect(events(&poller).isEmpty)
         poller.wait(nanoseconds: 0)
         #expect(poller.eventCount == 0)
-        poller.watch(ends.own, for: .read, multi: 0)
+        poller.watch(ends.own, for: .read, owner: 0)
         #expect(events(&poller).count == 1)
     }
 
-    @Test func anEarlierSocketOfANumberIsNotMistakenForALater() throws {
+    @Test func eventOfClosedSocketIsNotReportedForItsSuccessor() throws {
         var (poller, _) = try makePoller()
         let first = try Ends()
         poller.socketOpened(first.own)
-        poller.watch(first.own, for: .read, multi: 1)
+        poller.watch(first.own, for: .read, owner: 1)
         first.send()
         poller.wait(nanoseconds: 0)
         #expect(poller.eventCount == 1)
@@ -165,18 +165,18 @@ struct PollerTests {
         let second = try Ends()
         defer { for end in [second.own, second.other] { close(end) } }
         poller.socketOpened(second.own)
-        poller.watch(second.own, for: .read, multi: 2)
+        poller.watch(second.own, for: .read, owner: 2)
         #expect(poller.take(0) == nil)
         #expect(events(&poller).isEmpty)
         second.send()
-        #expect(events(&poller).map(\.multi) == [2])
+        #expect(events(&poller).map(\.owner) == [2])
     }
 
     /// libcurl closes the resolver's descriptors without telling the engine.
-    @Test func aDescriptorClosedByOthersIsToldAtMostOnce() throws {
+    @Test func descriptorClosedElsewhereIsReportedAtMostOnce() throws {
         var (poller, _) = try makePoller()
         let ends = try Ends()
-        poller.watch(ends.own, for: .read, multi: 0)
+        poller.watch(ends.own, for: .read, owner: 0)
         close(ends.own)
         close(ends.other)
         _ = events(&poller)
@@ -202,12 +202,12 @@ struct PollerTests {
         #expect(nanoseconds.pollMilliseconds == milliseconds)
     }
 
-    @Test func aMutedSocketTellsNothingToRead() throws {
+    @Test func mutedSocketReportsNothingToRead() throws {
         var (poller, _) = try makePoller()
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }
         poller.socketOpened(ends.own)
-        poller.watch(ends.own, for: .read, multi: 0)
+        poller.watch(ends.own, for: .read, owner: 0)
         ends.send()
         #expect(events(&poller).map(\.fd) == [ends.own])
 
@@ -215,22 +215,22 @@ struct PollerTests {
         #expect(events(&poller).isEmpty)
         // The system must not report the socket either. Otherwise the loop would spin.
         #expect(poller.eventCount == 0)
-        poller.watch(ends.own, for: .read, multi: 0)
+        poller.watch(ends.own, for: .read, owner: 0)
         #expect(events(&poller).isEmpty)
-        poller.watch(ends.own, for: [.read, .write], multi: 0)
+        poller.watch(ends.own, for: [.read, .write], owner: 0)
         #expect(events(&poller).map(\.readiness) == [.write])
-        poller.watch(ends.own, for: .read, multi: 0)
+        poller.watch(ends.own, for: .read, owner: 0)
 
         poller.mute(ends.own, false)
         #expect(events(&poller).map(\.fd) == [ends.own])
     }
 
-    @Test func whatWasReadyBeforeASocketWasMutedIsNotTold() throws {
+    @Test func pendingEventOfMutedSocketIsNotReported() throws {
         var (poller, _) = try makePoller()
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }
         poller.socketOpened(ends.own)
-        poller.watch(ends.own, for: .read, multi: 0)
+        poller.watch(ends.own, for: .read, owner: 0)
         ends.send()
         poller.wait(nanoseconds: 0)
         #expect(poller.eventCount == 1)
@@ -238,16 +238,16 @@ struct PollerTests {
         #expect(poller.take(0) == nil)
     }
 
-    @Test func theNextSocketOfAMutedNumberIsHeard() throws {
+    @Test func socketWithNumberOfMutedOneIsReported() throws {
         var (poller, _) = try makePoller()
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }
         poller.socketOpened(ends.own)
-        poller.watch(ends.own, for: .read, multi: 0)
+        poller.watch(ends.own, for: .read, owner: 0)
         poller.mute(ends.own, true)
         poller.socketClosed(ends.own)
         poller.socketOpened(ends.own)
-        poller.watch(ends.own, for: .read, multi: 0)
+        poller.watch(ends.own, for: .read, owner: 0)
         ends.send()
         #expect(events(&poller).map(\.fd) == [ends.own])
     }
@@ -280,24 +280,24 @@ struct PollerTests {
         return events
     }
 
-    @Test func whatTheSystemRefusesIsAskedFor() throws {
+    @Test func descriptorRefusedByEpollIsPolled() throws {
         let queue = RefusingQueue(try #require(EpollQueue.make()).queue)
         var poller = Poller(queue: queue)
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }
         poller.socketOpened(ends.own)
-        poller.watch(ends.own, for: .read, multi: 3)
+        poller.watch(ends.own, for: .read, owner: 3)
         #expect(poller.hasRefused)
         #expect(askedEvents(&poller).isEmpty)
         ends.send()
         for _ in 0..<2 {
             let ready = try #require(askedEvents(&poller).first)
-            #expect(ready.fd == ends.own && ready.multi == 3 && ready.readiness == .read)
+            #expect(ready.fd == ends.own && ready.owner == 3 && ready.readiness == .read)
         }
-        poller.watch(ends.own, for: [.read, .write], multi: 3)
+        poller.watch(ends.own, for: [.read, .write], owner: 3)
         poller.mute(ends.own, true)
         #expect(askedEvents(&poller).map(\.readiness) == [.write])
-        poller.watch(ends.own, for: .read, multi: 3)
+        poller.watch(ends.own, for: .read, owner: 3)
         #expect(!poller.hasRefused)
         poller.mute(ends.own, false)
         #expect(poller.hasRefused)
@@ -307,25 +307,25 @@ struct PollerTests {
         #expect(!poller.hasRefused)
         #expect(events(&poller).map(\.readiness) == [.read])
         queue.refuses = true
-        poller.watch(ends.own, for: [.read, .write], multi: 3)
+        poller.watch(ends.own, for: [.read, .write], owner: 3)
         #expect(poller.hasRefused)
         #expect(askedEvents(&poller).map(\.readiness) == [[.read, .write]])
     }
 
-    @Test func whatIsNoLongerWantedIsNotAskedFor() throws {
+    @Test func unwatchedRefusedDescriptorIsNotPolled() throws {
         let queue = RefusingQueue(try #require(EpollQueue.make()).queue)
         var poller = Poller(queue: queue)
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }
-        poller.watch(ends.own, for: .read, multi: 0)
+        poller.watch(ends.own, for: .read, owner: 0)
         poller.unwatch(ends.own)
         #expect(!poller.hasRefused)
         poller.socketOpened(ends.own)
-        poller.watch(ends.own, for: .read, multi: 0)
+        poller.watch(ends.own, for: .read, owner: 0)
         poller.socketClosed(ends.own)
         #expect(!poller.hasRefused)
         // An event that was found before `unwatch` is not reported.
-        poller.watch(ends.own, for: .write, multi: 0)
+        poller.watch(ends.own, for: .write, owner: 0)
         poller.wait(nanoseconds: 0)
         poller.askRefused()
         #expect(poller.eventCount == 1)
@@ -339,7 +339,7 @@ struct PollerTests {
         let file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)
         try #require(file >= 0)
         defer { close(file) }
-        poller.watch(file, for: .read, multi: 0)
+        poller.watch(file, for: .read, owner: 0)
         #expect(poller.hasRefused)
         #expect(askedEvents(&poller).map(\.fd) == [file])
     }

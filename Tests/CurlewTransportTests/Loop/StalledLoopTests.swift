@@ -10,7 +10,7 @@ import Testing
 /// processor.
 @Suite("Stalled loops", .timeLimit(.minutes(4)))
 struct StalledLoopTests {
-    @Test(arguments: Stall.allCases) func anAnswerThatIsThereCountsMoreThanADeadline(_ stall: Stall) throws {
+    @Test(arguments: Stall.allCases) func arrivedResponseWinsOverExpiredDeadline(_ stall: Stall) throws {
         let loop = try HandLoop()
         defer { loop.end() }
         let (server, gate) = (try TestServer(), Gate())
@@ -46,7 +46,7 @@ struct StalledLoopTests {
 
     enum Stall: CaseIterable { case duringTheWait, beforeTheTurn, whileACallerTakesTheTurn }
 
-    @Test func withoutAnAnswerTheDeadlineCounts() throws {
+    @Test func deadlineExpiresWithoutAResponse() throws {
         let loop = try HandLoop()
         defer { loop.end() }
         let server = try TestServer()
@@ -61,7 +61,7 @@ struct StalledLoopTests {
 /// An engine whose turns the test's thread executes step by step.
 private struct HandLoop {
     let queue: InterruptedQueue
-    private let turns: Turns
+    private let turns: EngineTurns
     private let transport: CurlTransport
 
     init() throws {
@@ -72,7 +72,7 @@ private struct HandLoop {
         let loop = EngineLoop(wakeUp: made.wakeUp)
         loop.threadBegins()
         transport = CurlTransport(configuration: configuration)
-        turns = Turns(
+        turns = EngineTurns(
             try EngineSettings(configuration, .current(.ofLibcurl), alternatives: nil), queue: queue,
             published: Lock(TransportStatistics()), loop: loop)
     }

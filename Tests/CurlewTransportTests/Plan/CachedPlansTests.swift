@@ -24,7 +24,7 @@ struct CachedPlansTests {
     private static let headers = [DefaultHeaders(["A": "1"]), DefaultHeaders(["B": "2"])]
 
     /// Returns the lines of a list as libcurl reads them.
-    private func lines(of list: HeaderList?) -> [String] {
+    private func lines(of list: CurlStringList?) -> [String] {
         var lines: [String] = []
         var next = list?.head
         while let node = next?.pointee {
@@ -40,14 +40,14 @@ struct CachedPlansTests {
 
     private func planner() -> RequestPlanner { RequestPlanner(TransportConfiguration(), .ofLibcurl) }
 
-    @Test func areThoseOfTheirOwnRequestsHoweverManyThereAre() throws {
+    @Test func cachedPlansMatchTheirRequests() throws {
         let planner = planner()
         // There are more kinds than the cache holds. Every round requests all of them, in another order.
         for round in 0..<5 {
             for step in Self.methods.indices {
                 let request = try request((step * (2 * round + 1) + round) % Self.methods.count)
-                let plan = try RequestPlan.of(request, planner: planner, bodyLength: nil)
-                let fresh = try RequestPlan.of(request, planner: self.planner(), bodyLength: nil)
+                let plan = try planner.plan(request, bodyLength: nil)
+                let fresh = try self.planner().plan(request, bodyLength: nil)
                 #expect(description(plan) == description(fresh))
                 let first = request.defaultHeaders === Self.headers[0] ? "A: 1" : "B: 2"
                 #expect(lines(of: plan.defaultHeaderList).first == first)
@@ -56,7 +56,7 @@ struct CachedPlansTests {
     }
 
     /// Two requests of a new kind that start at once both plan it and store it.
-    @Test func areStoredOnceIfTheyAreMadeTwice() throws {
+    @Test func cachedPlanMadeTwiceIsStoredOnce() throws {
         var plans = CachedPlans()
         let requests = try Self.methods.indices.prefix(CachedPlans.capacity).map { try request($0) }
         for request in requests {
@@ -66,7 +66,7 @@ struct CachedPlansTests {
         for request in requests { #expect(try isKnown(request, in: plans)) }
     }
 
-    @Test func makeRoomForNewOnes() throws {
+    @Test func oldCachedPlansMakeRoomForNewOnes() throws {
         var plans = CachedPlans()
         for number in Self.methods.indices {
             let request = try request(number)
@@ -78,7 +78,7 @@ struct CachedPlansTests {
 
     private func add(_ request: TransferRequest, to plans: inout CachedPlans) throws {
         let key = try #require(PlanKey(request, isTLS: false))
-        let plan = try RequestPlan.of(request, planner: planner(), bodyLength: nil)
+        let plan = try planner().plan(request, bodyLength: nil)
         plans.add(CachedPlan(plan, for: key, request.defaultHeaders))
     }
 
@@ -93,7 +93,7 @@ struct CachedPlansTests {
             { $0.multiplexes = false }, { $0.decodesContent = false }, { $0.purpose = .file },
             { $0.trafficClass = .background }, { $0.uploadRateLimit = 1 }, { $0.downloadRateLimit = 1 },
             { $0.timeouts.connect = nil }, { $0.timeouts.firstByte = nil }, { $0.timeouts.idle = nil },
-            { $0.timeouts.queue = nil }, { $0.mayBeResentSilently = false },
+            { $0.timeouts.queue = nil },
         ] as [@Sendable (inout TransferOptions) -> Void])
     func haveOneKeyForEachKind(change: @Sendable (inout TransferOptions) -> Void) throws {
         let request = try request(0)
@@ -108,7 +108,7 @@ struct CachedPlansTests {
         #expect(PlanKey(other, isTLS: false) == PlanKey(request, isTLS: false))
     }
 
-    @Test func areNotKeptForRequestsWithABodyOrSecretsOfTheirOwn() throws {
+    @Test func plansWithBodyOrCredentialsAreNotCached() throws {
         var requests = try (0..<3).map { _ in try request(2) }
         requests[0].body = .data(Data("a".utf8))
         requests[1].options.authentication = .basic(username: "u", password: "p")
@@ -117,32 +117,32 @@ struct CachedPlansTests {
     }
 
     /// A session's default headers change with its token, and several sessions may share a transport.
-    @Test func haveTheFieldsOfTheirRequest() throws {
+    @Test func cachedPlanUsesFieldsOfItsRequest() throws {
         let planner = planner()
         for number in 0..<20 {
             var request = try request(0)
             request.defaultHeaders = DefaultHeaders(["Token": "\(number)"])
-            let bare = try RequestPlan.of(request, planner: planner, bodyLength: nil)
+            let bare = try planner.plan(request, bodyLength: nil)
             #expect(lines(of: bare.defaultHeaderList).first == "Token: \(number)")
             // A header of the request replaces the session's, so the shared list cannot be used.
             request.headers = ["token": "own", "Z": "1"]
-            let overlaid = try RequestPlan.of(request, planner: planner, bodyLength: nil)
+            let overlaid = try planner.plan(request, bodyLength: nil)
             #expect(overlaid.defaultHeaderList == nil && overlaid.headerLines == ["token: own", "Z: 1"])
             request.defaultHeaders = nil
-            #expect(try RequestPlan.of(request, planner: planner, bodyLength: nil).defaultHeaderList == nil)
+            #expect(try planner.plan(request, bodyLength: nil).defaultHeaderList == nil)
         }
     }
 
-    @Test func areFoundWhileOthersAreAdded() async throws {
+    @Test func cachedPlansAreFoundWhileOthersAreAdded() async throws {
         let requests = try Self.methods.indices.map { try request($0) }
-        let plans = try requests.map { description(try RequestPlan.of($0, planner: planner(), bodyLength: nil)) }
+        let plans = try requests.map { description(try planner().plan($0, bodyLength: nil)) }
         let shared = planner()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for first in 0..<8 {
                 group.addTask {
                     for step in 0..<200 {
                         let index = (first * 5 + step * 7) % requests.count
-                        let plan = try RequestPlan.of(requests[index], planner: shared, bodyLength: nil)
+                        let plan = try shared.plan(requests[index], bodyLength: nil)
                         #expect(description(plan) == plans[index])
                     }
                 }

@@ -29,25 +29,25 @@ struct HTTP3PlanTests {
     ) -> HTTP3Plan.Obstacle? {
         var configuration = TransportConfiguration()
         change(&configuration)
-        let environment = ConnectionPlan.Environment(
+        let environment = TransportPlan.Environment(
             capabilities: capabilities, systemBundle: nil, environmentNamesProxy: namesProxy)
         return HTTP3Plan.obstacle(configuration, environment)
     }
 
-    @Test func nothingStandsInTheWay() {
+    @Test func http3HasNoObstacleByDefault() {
         #expect(obstacle() == nil)
         #expect(obstacle(Self.capabilities(tls: "quictls/3.1.4")) == nil)
         #expect(obstacle { $0.tls.publicKeyPins = [Data(count: 32).base64EncodedString()] } == nil)
     }
 
-    @Test func whatLibcurlLacks() {
+    @Test func libcurlWithoutHTTP3IsAnObstacle() {
         #expect(obstacle(RequestPlanTests.capabilities)?.feature == "HTTP/3")
         var old = Self.capabilities()
         old.versionNumber = 0x07_5700
         #expect(obstacle(old)?.feature == "HTTP/3")
     }
 
-    @Test func openSSLsQUICIsForThoseWhoAskForIt() {
+    @Test func openSSLsQUICNeedsExperimentalHTTP3() {
         let capabilities = Self.capabilities(tls: "OpenSSL/3.5.1", quic: "nghttp3/1.8.0")
         #expect(obstacle(capabilities)?.feature == "HTTP/3 over OpenSSL's QUIC")
         #expect(obstacle(capabilities) { $0.allowsExperimentalHTTP3 = true } == nil)
@@ -66,14 +66,14 @@ struct HTTP3PlanTests {
                 $0.tls.publicKeyPins = [Data(count: 32).base64EncodedString()]
             },
         ] as [@Sendable (inout TransportConfiguration) -> Void])
-    func whatQUICWouldIgnore(_ change: @Sendable (inout TransportConfiguration) -> Void) throws {
+    func optionsIgnoredByQUICAreAnObstacle(_ change: @Sendable (inout TransportConfiguration) -> Void) throws {
         #expect(obstacle(change) != nil)
         var configuration = TransportConfiguration()
         configuration.httpVersion = .http3
         change(&configuration)
-        let environment = ConnectionPlan.Environment(
+        let environment = TransportPlan.Environment(
             capabilities: Self.capabilities(), systemBundle: nil, environmentNamesProxy: false)
-        #expect { try ConnectionPlan(configuration, environment) } throws: { CurlewError.Code.unsupported ~= $0 }
+        #expect { try TransportPlan(configuration, environment) } throws: { CurlewError.Code.unsupported ~= $0 }
         // With `automatic`, the transport does not use HTTP/3.
         configuration.httpVersion = .automatic
         configuration.alternativeServices = Alternatives()
@@ -84,13 +84,13 @@ struct HTTP3PlanTests {
         obstacle(Self.capabilities(), change)
     }
 
-    @Test func theChainIsLookedAtFrom818() {
+    @Test func http3WithoutNameCheckIsPossibleFrom818() {
         var capabilities = Self.capabilities()
         capabilities.versionNumber = 0x08_1200
         #expect(obstacle(capabilities) { $0.tls.certificateVerification = .noHostnameVerification } == nil)
     }
 
-    @Test func aProxyOfTheEnvironmentIsOne() {
+    @Test func environmentProxyIsAnObstacleForHTTP3() {
         #expect(obstacle(namesProxy: true) != nil)
         #expect(obstacle(namesProxy: true) { $0.proxy = .none } == nil)
     }
@@ -129,7 +129,7 @@ struct HTTP3PlanTests {
     private func plan(
         _ url: String = "https://Host/path",
         _ alternatives: Alternatives = Alternatives(),
-        for purpose: RequestPlan.Purpose = .exchange,
+        for goal: RequestPlan.Goal = .exchange,
         capabilities: Capabilities = Self.capabilities(),
         configure: (inout TransportConfiguration) -> Void = { _ in },
         _ change: (inout TransferRequest) -> Void = { _ in }
@@ -140,24 +140,23 @@ struct HTTP3PlanTests {
         configure(&configuration)
         var request = TransferRequest(identifier: TaskIdentifier(rawValue: 1), url: try #require(URL(string: url)))
         change(&request)
-        return try RequestPlan.of(
-            request, for: purpose, planner: RequestPlanner(configuration, capabilities), bodyLength: nil)
+        return try RequestPlanner(configuration, capabilities).plan(request, for: goal, bodyLength: nil)
     }
 
     private func texts(_ plan: RequestPlan) -> [String] { plan.settings.map(\.description) }
 
-    @Test func aTrialIsRacedOnANewConnection() throws {
+    @Test func http3TrialIsRacedOnNewConnection() throws {
         let plan = try plan()
         #expect(texts(plan).suffix(2) == ["HTTP_VERSION=30", "FRESH_CONNECT=1"])
         #expect(plan.headerLines == ["Alt-Used: host:443"])
     }
 
-    @Test func whatWorksIsUsedAlone() throws {
+    @Test func provenHTTP3RouteIsUsedWithoutFallback() throws {
         let plan = try plan("https://host/", Alternatives(mode: .alone))
         #expect(texts(plan).suffix(2) == ["HTTP_VERSION=31", "CONNECTTIMEOUT_MS=3000"])
     }
 
-    @Test func anotherPlaceIsConnectedToInTheOriginsName() throws {
+    @Test func alternativeHostIsConnectedInOriginsName() throws {
         let plan = try plan("https://host/", Alternatives(host: "::1", port: 8443, mode: .alone)) {
             $0.dns.overrides = ["host": ["192.0.2.1"]]
         } _: {
@@ -171,7 +170,7 @@ struct HTTP3PlanTests {
         #expect(texts(overridden).last == "RESOLVE=[host:8443:192.0.2.1]")
     }
 
-    @Test func leavingItLeavesTheUsualPlan() throws {
+    @Test func planWithoutItsRouteEqualsUsualPlan() throws {
         var plan = try plan("https://host/") { _ in
         } _: {
             $0.headers = ["X-Own": "1"]
@@ -196,7 +195,7 @@ struct HTTP3PlanTests {
             { $0.options.authentication = TransferAuthentication(scheme: .ntlm, username: "u", password: "p") },
             { $0.url = URL(string: "http://host/") ?? $0.url },
         ] as [@Sendable (inout TransferRequest) -> Void])
-    func whatNeedsTCPGoesThere(_ change: @Sendable (inout TransferRequest) -> Void) throws {
+    func requestThatNeedsTCPGetsNoHTTP3Route(_ change: @Sendable (inout TransferRequest) -> Void) throws {
         #expect(try plan(change).route == nil)
     }
 
@@ -207,7 +206,7 @@ struct HTTP3PlanTests {
     /// libcurl before 8.18 reads from QUIC while a transfer is paused, so with a slow reader it would buffer the whole
     /// body.
     @Test(arguments: [TransferPurpose.file, .stream])
-    func whatMayHaveToWaitNeedsBackPressure(_ purpose: TransferPurpose) throws {
+    func pausableTransferNeedsLibcurlWithBackPressure(_ purpose: TransferPurpose) throws {
         #expect(try plan { $0.options.purpose = purpose }.route == nil)
         var later = Self.capabilities()
         later.versionNumber = 0x08_1200
@@ -217,7 +216,7 @@ struct HTTP3PlanTests {
         #expect(plan.route != nil)
     }
 
-    @Test func onlyAutomaticAsks() throws {
+    @Test func onlyAutomaticHTTPVersionAsksForRoute() throws {
         for version in [HTTPVersionPolicy.http2, .http1_1, .http3] {
             #expect(try plan(configure: { $0.httpVersion = version }).route == nil)
         }
@@ -231,7 +230,7 @@ struct HTTP3PlanTests {
         #expect(alternatives.asked.withLock { $0 } == [.init(freedom: .anyHost), .init(freedom: .sameHost)])
     }
 
-    @Test func aResolverAnswersForTheOriginAlone() throws {
+    @Test func resolverLimitsAlternativesToTheOrigin() throws {
         let alternatives = Alternatives()
         let plan = try plan("https://host/", alternatives, configure: { $0.dns.resolver = { _, _ in throw Refused() } })
         #expect(plan.route != nil && plan.question != nil)
@@ -243,7 +242,7 @@ struct HTTP3PlanTests {
     // MARK: Trials
 
     /// A route that was asked for and not used would stay a trial whose result is never reported.
-    @Test func whatFailsAsksForNoRoute() throws {
+    @Test func failedPlanAsksForNoRoute() throws {
         let alternatives = Alternatives()
         let resolver: DNSResolver.Resolve = { _, _ in throw Refused() }
         #expect(throws: CurlewError.self) {
@@ -258,7 +257,7 @@ struct HTTP3PlanTests {
         #expect(alternatives.asked.withLock { $0 }.isEmpty)
     }
 
-    @Test func aConnectionWithoutARequestTriesNothing() throws {
+    @Test func connectionWithoutRequestTriesNoAlternative() throws {
         let alternatives = Alternatives(mode: .alone)
         let prewarmed = try plan("https://host/", alternatives, for: .prewarming(opensNew: true))
         #expect(texts(prewarmed).contains("FRESH_CONNECT=1") && texts(prewarmed).contains("HTTP_VERSION=31"))
@@ -282,7 +281,7 @@ struct HTTP3PlanTests {
         #expect(alternatives.asked.withLock { $0 }.count == 1 && alternatives.ends.withLock { $0 } == [.undecided])
     }
 
-    @Test func onlyHTTP3IsOnlyHTTP3() throws {
+    @Test func http3PolicyHasNoFallback() throws {
         let only = try plan(configure: { $0.httpVersion = .http3 })
         #expect(texts(only)[0] == "HTTP_VERSION=31")
         let single = try plan(configure: { $0.httpVersion = .http3 }) { $0.options.multiplexes = false }

@@ -18,7 +18,7 @@ struct HostQuestionTests {
         var request = TransferRequest(identifier: TaskIdentifier(rawValue: 1), url: try #require(URL(string: url)))
         change(&request)
         let planner = RequestPlanner(configuration, RequestPlanTests.capabilities)
-        return try RequestPlan.of(request, planner: planner, bodyLength: nil).question
+        return try planner.plan(request, bodyLength: nil).question
     }
 
     @Test(arguments: [
@@ -31,18 +31,18 @@ struct HostQuestionTests {
         ("http://localhost.test/", "localhost.test", 80, "localhost.test"),
         ("http://notlocalhost/", "notlocalhost", 80, "notlocalhost"),
     ])
-    func names(_ url: String, _ host: String, _ port: Int, _ key: String) throws {
+    func hostNameIsResolvedAsWrittenInURL(_ url: String, _ host: String, _ port: Int, _ key: String) throws {
         let question = try #require(try question(url))
         #expect(question.name == HostAndPort(host: host, port: port))
         #expect(question.key == key && question.isDirect)
-        #expect(question.line(["192.0.2.1", "2001:db8::1"]) == "+\(key):\(port):192.0.2.1,[2001:db8::1]")
+        #expect(question.resolveEntry(["192.0.2.1", "2001:db8::1"]) == "+\(key):\(port):192.0.2.1,[2001:db8::1]")
     }
 
     @Test(arguments: [
         "http://127.0.0.1/", "http://[::1]/", "http://2130706433/", "http://0x7f.1/", "http://127.0.0.1./",
         "http://%31%32%37.0.0.1/",
     ])
-    func addressesAreNoQuestions(_ url: String) throws {
+    func addressLiteralsAreNotResolved(_ url: String) throws {
         #expect(try question(url) == nil)
     }
 
@@ -51,7 +51,7 @@ struct HostQuestionTests {
         "http://localhost/", "https://LOCALHOST./", "http://localhos%74:8080/", "http://auth.localhost/",
         "http://a.b.localhost./",
     ])
-    func thisMachineIsNoQuestion(_ url: String) throws {
+    func localhostIsNotResolved(_ url: String) throws {
         #expect(try question(url) == nil)
         #expect(try question(url, configure: { $0.proxy = Self.proxy("socks5") }) == nil)
     }
@@ -64,7 +64,7 @@ struct HostQuestionTests {
             { $0.proxy = Self.proxy("http") }, { $0.proxy = Self.proxy("https") }, { $0.proxy = Self.proxy("socks5h") },
             { $0.proxy = Self.proxy("socks4a") },
         ] as [@Sendable (inout TransportConfiguration) -> Void])
-    func whatLibcurlOrAProxyKnowsIsNoQuestion(_ change: @Sendable (inout TransportConfiguration) -> Void) throws {
+    func hostKnownToLibcurlOrProxyIsNotResolved(_ change: @Sendable (inout TransportConfiguration) -> Void) throws {
         #expect(try question("http://shop.test/", configure: change) == nil)
     }
 
@@ -74,12 +74,12 @@ struct HostQuestionTests {
             { $0.tls.connectTo = ["shop.test:81": "other:81", "other:80": "x:1"] },
             { $0.proxy = Self.proxy("http", exclusions: ["shop.test"]) },
         ] as [@Sendable (inout TransportConfiguration) -> Void])
-    func whatIsSaidOfOthersChangesNothing(_ change: @Sendable (inout TransportConfiguration) -> Void) throws {
+    func optionsForOtherHostsDoNotPreventResolving(_ change: @Sendable (inout TransportConfiguration) -> Void) throws {
         #expect(try question("http://shop.test/", configure: change)?.isDirect == true)
     }
 
     @Test(arguments: ["socks4", "socks5", "SOCKS5"])
-    func libcurlResolvesForSomeProxies(_ scheme: String) throws {
+    func libcurlResolvesForProxiesThatNeedAddresses(_ scheme: String) throws {
         let configured = try question("http://shop.test/", configure: { $0.proxy = Self.proxy(scheme) })
         #expect(configured?.isDirect == false)
         let own = try question("http://shop.test/", configure: { _ in }) { $0.options.proxy = Self.proxy(scheme) }
@@ -101,17 +101,17 @@ struct HostQuestionTests {
         (["https_proxy": "http://p.test:1"], .direct),
         (["http_proxy": "", "all_proxy": "socks5://p.test:1"], .beforeProxy),
     ])
-    func theEnvironmentsProxy(_ environment: [String: String], _ lookup: ProxyPlan.Lookup) {
+    func environmentProxyDecidesWhereHostIsResolved(_ environment: [String: String], _ lookup: ProxyPlan.Lookup) {
         #expect(
             ProxyPlan.lookup(of: "shop.test", isTLS: false, through: .environment, environment: environment) == lookup)
     }
 
-    @Test func aWildcardIsNoName() throws {
+    @Test func wildcardHostIsResolveFailed() throws {
         #expect { try question("http://*/") } throws: { CurlewError.Code.resolveFailed ~= $0 }
     }
 
     /// The settings of a kind of request can be cached, because the addresses are no part of them.
-    @Test func addressesAreNoPartOfTheSettings() throws {
+    @Test func resolverDoesNotChangeCachedSettings() throws {
         var configuration = TransportConfiguration()
         configuration.proxy = .none
         let without = try settings(configuration)
@@ -123,7 +123,7 @@ struct HostQuestionTests {
         let request = TransferRequest(
             identifier: TaskIdentifier(rawValue: 1), url: try #require(URL(string: "http://shop.test/")))
         let planner = RequestPlanner(configuration, RequestPlanTests.capabilities)
-        return try RequestPlan.of(request, planner: planner, bodyLength: nil).settings
+        return try planner.plan(request, bodyLength: nil).settings
     }
 
     @Test(arguments: [(0, "60"), (5, "60"), (60, "60"), (120, "120")])

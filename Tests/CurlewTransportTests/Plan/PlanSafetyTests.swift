@@ -14,9 +14,8 @@ struct PlanSafetyTests {
         var request = TransferRequest(
             identifier: TaskIdentifier(rawValue: 1), url: try #require(URL(string: "https://host/")))
         change(&request.options)
-        return try RequestPlan.of(
-            request, planner: RequestPlanner(configuration, RequestPlanTests.capabilities), bodyLength: nil
-        ).settings.map(\.description)
+        return try RequestPlanner(configuration, RequestPlanTests.capabilities).plan(request, bodyLength: nil)
+            .settings.map(\.description)
     }
 
     @Test(arguments: ["a\r\nX-Injected: 1", "a\nb", "a\0b"])
@@ -35,7 +34,7 @@ struct PlanSafetyTests {
         }
     }
 
-    @Test func aRequestsProxyGetsNothingOfTheSessions() throws {
+    @Test func requestProxyGetsNoCredentialsOfSessionProxy() throws {
         var configuration = TransportConfiguration()
         configuration.proxy = .url(try #require(URL(string: "http://one")), username: "u", password: "p")
         let other = try #require(URL(string: "http://other"))
@@ -49,7 +48,7 @@ struct PlanSafetyTests {
         #expect(environment.last { $0.hasPrefix("NOPROXY=") } == "NOPROXY=NULL")
     }
 
-    @Test func aRequestsProxyIsCheckedAsTheSessionsIs() throws {
+    @Test func requestProxyIsCheckedLikeSessionProxy() throws {
         let strange = try #require(URL(string: "ftp://u:secret@proxy"))
         #expect { try plan { $0.proxy = .url(strange) } } throws: {
             CurlewError.Code.proxyFailed ~= $0 && !"\($0)".contains("secret")
@@ -63,7 +62,7 @@ struct PlanSafetyTests {
         #expect(try plan(guarded) { $0.proxy = Proxy.none }.contains("PROXY=\"\""))
     }
 
-    @Test func aSettingThatLibcurlWouldCutIsRefused() throws {
+    @Test func settingWithNULOrLineBreakIsRefused() throws {
         let proxy = try #require(URL(string: "http://proxy"))
         let changes: [(inout TransportConfiguration) -> Void] = [
             { $0.unixSocketPath = "/run/safe\0/../other" }, { $0.interface = "eth0\0" },
@@ -74,9 +73,9 @@ struct PlanSafetyTests {
             var configuration = TransportConfiguration()
             change(&configuration)
             #expect(throws: CurlewError.self) {
-                try ConnectionPlan(
+                try TransportPlan(
                     configuration,
-                    ConnectionPlan.Environment(
+                    TransportPlan.Environment(
                         capabilities: RequestPlanTests.capabilities, systemBundle: "/bundle.pem",
                         environmentNamesProxy: false))
             }

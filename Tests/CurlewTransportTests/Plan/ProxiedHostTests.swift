@@ -34,12 +34,12 @@ struct ProxiedHostTests {
     ]
 
     @Test(arguments: cases)
-    func byTheEnvironment(item: Case) {
-        let isProxied = ProxyPlan.isProxied(host: item.host, isTLS: item.isTLS, environment: item.environment)
+    func environmentDecidesWhetherHostIsProxied(item: Case) {
+        let isProxied = ProxyPlan.environmentNamesProxy(for: item.host, isTLS: item.isTLS, in: item.environment)
         #expect(isProxied == item.isProxied)
     }
 
-    @Test func aPolicyAboutAddressesTrustsProxiesByNameAlone() throws {
+    @Test func addressPolicyTrustsOnlyNamedProxies() throws {
         let url = { (text: String) in try #require(URL(string: text)) }
         let trusted = AddressPolicy.publicOnlyBehind(proxies: [try url("http://proxy.test:3128")])
         let allowed = Proxy.url(try url("HTTP://u:p@PROXY.test:3128"))
@@ -63,7 +63,7 @@ struct ProxiedHostTests {
         ("http://[::2]/", false),
         ("http://intern%2Ecorp/", true), ("http://intern.corporation/", false),
     ])
-    func byTheConfiguration(_ url: String, _ isExcluded: Bool) throws {
+    func exclusionsDecideWhetherHostIsProxied(_ url: String, _ isExcluded: Bool) throws {
         let proxy = Proxy.url(
             try #require(URL(string: "http://p:3128")), exclusions: ["localhost", "192.168.0.0/16", "::1", ".corp"])
         var configuration = TransportConfiguration()
@@ -76,7 +76,7 @@ struct ProxiedHostTests {
                 var request = TransferRequest(
                     identifier: TaskIdentifier(rawValue: 1), url: try #require(URL(string: url)))
                 request.options.proxy = own
-                let plan = try RequestPlan.of(request, planner: planner, bodyLength: nil)
+                let plan = try planner.plan(request, bodyLength: nil)
                 #expect(plan.leavesOutProxy == isExcluded)
                 let last = plan.settings.last { $0.description.hasPrefix("PROXY=") }?.description
                 #expect(last == (isExcluded ? "PROXY=\"\"" : own == nil ? nil : "PROXY=\"http://p:3128\""))

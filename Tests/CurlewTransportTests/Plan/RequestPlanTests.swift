@@ -25,8 +25,7 @@ struct RequestPlanTests {
             identifier: TaskIdentifier(rawValue: 1), url: try #require(URL(string: url)), method: method,
             headers: headers, body: body)
         change(&request)
-        return try RequestPlan.of(
-            request, planner: RequestPlanner(configuration, capabilities), bodyLength: length)
+        return try RequestPlanner(configuration, capabilities).plan(request, bodyLength: length)
     }
 
     private func configured(_ change: (inout TransportConfiguration) -> Void) -> TransportConfiguration {
@@ -37,7 +36,7 @@ struct RequestPlanTests {
 
     private func texts(_ plan: RequestPlan) -> [String] { plan.settings.map(\.description) }
 
-    @Test func aPlainGet() throws {
+    @Test func plainGETSetsListedOptions() throws {
         let plan = try plan()
         #expect(
             texts(plan) == [
@@ -50,7 +49,7 @@ struct RequestPlanTests {
         #expect(plan.host == "host" && !plan.isTLS)
     }
 
-    @Test func trailersAreOfHTTP1AndNeedAnOwnHandle() throws {
+    @Test func trailersNeedHTTP1AndTheirOwnHandle() throws {
         final class Unread: BodyStream {
             var isReplayable: Bool { false }
             func open(waker: any BodyWaker) {}
@@ -74,7 +73,7 @@ struct RequestPlanTests {
         #expect(error?.code == .unsupported)
     }
 
-    @Test func automaticIsHTTP1WhereLibcurlHasNoHTTP2() throws {
+    @Test func automaticVersionIsHTTP1IfLibcurlLacksHTTP2() throws {
         var capabilities = Self.capabilities
         capabilities.features.remove("HTTP2")
         #expect(
@@ -83,7 +82,7 @@ struct RequestPlanTests {
             ])
     }
 
-    @Test func overTLSItWaitsToShareAConnection() throws {
+    @Test func requestOverTLSWaitsToShareConnection() throws {
         #expect(texts(try plan("https://h/"))[0...1] == ["HTTP_VERSION=4", "PIPEWAIT=1"])
         #expect(texts(try plan("https://h/") { $0.options.multiplexes = false })[0] == "HTTP_VERSION=2")
         #expect(
@@ -100,7 +99,7 @@ struct RequestPlanTests {
 
     /// A version of libcurl, and whether requests wait to share a connection that is being made.
     @Test(arguments: [(0x080C01, true), (0x080D00, false), (0x080F00, false), (0x081000, true)])
-    func waitsUnlessLibcurlWouldWaitForAnothersResponse(_ version: Int, _ waits: Bool) throws {
+    func libcurlVersionDecidesWhetherRequestWaitsToShare(_ version: Int, _ waits: Bool) throws {
         var capabilities = Self.capabilities
         capabilities.versionNumber = version
         for policy in [HTTPVersionPolicy.automatic, .http2PriorKnowledge] {
@@ -110,7 +109,7 @@ struct RequestPlanTests {
         }
     }
 
-    @Test func whatIsAloneKeepsPriorKnowledge() throws {
+    @Test func requestWithOwnConnectionKeepsPriorKnowledge() throws {
         let configuration = configured {
             $0.httpVersion = .http2PriorKnowledge
             $0.proxy = .none
@@ -122,25 +121,24 @@ struct RequestPlanTests {
             let wanted = request(try #require(URL(string: "https://h/"))) {
                 $0.options.proxy = .url(url, username: user, password: "p")
             }
-            plans.append(try RequestPlan.of(wanted, planner: planner, bodyLength: nil))
+            plans.append(try planner.plan(wanted, bodyLength: nil))
         }
         #expect(plans.map(\.isAlone) == [false, true] && plans.map(\.closesConnection) == [false, true])
         for plan in plans { #expect(texts(plan).last { $0.hasPrefix("HTTP_VERSION") } == "HTTP_VERSION=5") }
     }
 
-    @Test func aRequestThatClosesItsConnectionSaysSo() throws {
+    @Test func unsharedRequestClosesItsConnection() throws {
         let priorKnowledge = configured { $0.httpVersion = .http2PriorKnowledge }
         let planner = RequestPlanner(priorKnowledge, Self.capabilities)
         // The second plan uses the cached settings of the first.
         for _ in 0..<2 {
             let wanted = request(try #require(URL(string: "https://h/"))) { $0.options.multiplexes = false }
-            let plan = try RequestPlan.of(wanted, planner: planner, bodyLength: nil)
+            let plan = try planner.plan(wanted, bodyLength: nil)
             #expect(plan.closesConnection && texts(plan).contains("FORBID_REUSE=1"))
-            let bytes = try RequestPlan.of(
-                wanted, for: .byteConnection(sendBuffer: 1), planner: planner, bodyLength: nil)
+            let bytes = try planner.plan(wanted, for: .byteConnection(sendBuffer: 1), bodyLength: nil)
             #expect(!bytes.closesConnection && bytes.sendBuffer == 1)
             #expect {
-                try RequestPlan.of(wanted, for: .prewarming(opensNew: false), planner: planner, bodyLength: nil)
+                try planner.plan(wanted, for: .prewarming(opensNew: false), bodyLength: nil)
             } throws: { CurlewError.Code.unsupported ~= $0 }
         }
         #expect(try !plan("https://h/", configuration: priorKnowledge).closesConnection)
@@ -151,7 +149,7 @@ struct RequestPlanTests {
             (.basic, false, false), (.digest, false, false), (.bearer, false, false), (.any, false, true),
             (.ntlm, true, false), (.negotiate, true, false),
         ] as [(TransferAuthentication.Scheme, Bool, Bool)])
-    func connectionsThatMayBeAuthenticatedAreOneRequests(
+    func connectionAuthenticationNeedsItsOwnConnection(
         _ scheme: TransferAuthentication.Scheme, _ isAlone: Bool, _ goesAloneIfOffered: Bool
     ) throws {
         for url in ["http://h/", "https://h/"] {
@@ -166,7 +164,7 @@ struct RequestPlanTests {
         }
     }
 
-    @Test func anyOfTheSchemesDependsOnLibcurl() throws {
+    @Test func anyAuthenticationSchemeDependsOnLibcurl() throws {
         let any = TransferAuthentication(username: "u", password: "p")
         var capabilities = Self.capabilities
         // This version does not call back before it answers a challenge.
@@ -178,7 +176,7 @@ struct RequestPlanTests {
     }
 
     @Test(arguments: [HTTPVersionPolicy.http2PriorKnowledge, .http3])
-    func connectionsOfManyRequestsAreNotAuthenticated(_ version: HTTPVersionPolicy) throws {
+    func sharedConnectionsRefuseNTLMAndNegotiate(_ version: HTTPVersionPolicy) throws {
         var capabilities = Self.capabilities
         capabilities.features.insert("HTTP3")
         let configuration = configured { $0.httpVersion = version }
@@ -198,7 +196,7 @@ struct RequestPlanTests {
         #expect(!any.isAlone && !any.goesAloneIfOffered)
     }
 
-    @Test func aSmallPostGoesInOnePiece() throws {
+    @Test func smallPOSTIsSentInOnePiece() throws {
         let plan = try plan(method: .post, body: .data(Data("a=1".utf8)))
         #expect(texts(plan)[0] == "POST=1")
         #expect(plan.body == .fields(Data("a=1".utf8)))
@@ -206,7 +204,7 @@ struct RequestPlanTests {
         #expect(!plan.mayBeResent)
     }
 
-    @Test func aLargePutIsRead() throws {
+    @Test func largePUTIsReadInPieces() throws {
         let plan = try plan(method: .put, body: .data(Data(count: 3_000_000)))
         #expect(texts(plan)[0...1] == ["UPLOAD=1", "UPLOAD_BUFFERSIZE=262144"])
         #expect(plan.body == .upload(3_000_000))
@@ -219,12 +217,12 @@ struct RequestPlanTests {
         (.automatic, 100_000, ["Content-Type:", "Expect:"]),
         (.always, 100_000, ["Content-Type:", "Expect: 100-continue"]),
     ])
-    func expectations(_ policy: ExpectContinue, _ count: Int, _ lines: [String]) throws {
+    func expectContinuePolicyDecidesExpectField(_ policy: ExpectContinue, _ count: Int, _ lines: [String]) throws {
         let plan = try plan(method: .post, body: .data(Data(count: count))) { $0.options.expectContinue = policy }
         #expect(plan.headerLines == lines)
     }
 
-    @Test func otherMethodsAreNamed() throws {
+    @Test func otherMethodsSetListedOptions() throws {
         #expect(texts(try plan(method: .delete))[0] == "CUSTOMREQUEST=\"DELETE\"")
         #expect(texts(try plan(method: .head))[0] == "NOBODY=1")
         let patch = try plan(method: .patch)
@@ -234,7 +232,7 @@ struct RequestPlanTests {
             ])
     }
 
-    @Test func headersInLibcurlsForm() throws {
+    @Test func emptyHeadersAreWrittenForLibcurl() throws {
         let plan = try plan(headers: ["A": "1", "Empty": "", "Blank": "  ", "Content-Length": "9"])
         #expect(plan.headerLines == ["A: 1", "Empty;", "Blank;"])
     }
@@ -248,7 +246,7 @@ struct RequestPlanTests {
         #expect(own.headerLines == ["accept: z", "User-Agent: x"])
     }
 
-    @Test func authentication() throws {
+    @Test func authenticationSchemesSetListedOptions() throws {
         let digest = try plan {
             $0.options.authentication = TransferAuthentication(scheme: .digest, username: "u", password: "p")
         }
@@ -268,7 +266,7 @@ struct RequestPlanTests {
         #expect(aws.headerLines[0] == "Host: host" && !aws.headerLines.joined().contains("secret"))
     }
 
-    @Test func limitsAndPurposes() throws {
+    @Test func rateLimitsAndPurposeSetListedOptions() throws {
         let plan = try plan(configuration: configured { $0.downloadRateLimit = 5 }) {
             $0.options.purpose = .file
             $0.options.uploadRateLimit = 7
@@ -288,10 +286,12 @@ struct RequestPlanTests {
         #expect(texts(unlimited).contains("BUFFERSIZE=524288"))
     }
 
-    @Test func dnsOverridesOfThisHostOnly() throws {
+    @Test func onlyDNSOverridesOfTheHostAreSet() throws {
         let overrides = configured { $0.dns.overrides = ["Host": ["1.2.3.4", "::1"], "other": ["9.9.9.9"]] }
         #expect(texts(try plan(configuration: overrides)).last == "RESOLVE=[host:80:1.2.3.4,[::1]]")
         #expect(texts(try plan("http://else/", configuration: overrides)).last == "CONNECTTIMEOUT_MS=10000")
+        let both = configured { $0.dns.overrides = ["host": ["1.2.3.4"], "host:80": ["5.6.7.8"], "HOST": ["9.9.9.9"]] }
+        #expect(texts(try plan(configuration: both)).last == "RESOLVE=[host:80:5.6.7.8]")
     }
 
     @Test(
@@ -307,7 +307,7 @@ struct RequestPlanTests {
         ("http://h", "h", 80, false), ("HTTPS://User:p%40@H.example:8443/x?y#z", "H.example", 8443, true),
         ("http://[::1]:99/", "::1", 99, false), ("https://h?q", "h", 443, true), ("http://h:/", "h", 80, false),
     ])
-    func urls(_ text: String, _ host: String, _ port: Int, _ isTLS: Bool) throws {
+    func hostPortAndSchemeAreReadFromURL(_ text: String, _ host: String, _ port: Int, _ isTLS: Bool) throws {
         let wire = try WireURL(try #require(URL(string: text)))
         #expect(wire.host == host && wire.port == port && wire.isTLS == isTLS)
         #expect(wire.string == text)
@@ -320,19 +320,19 @@ struct RequestPlanTests {
         // A host that libcurl rejects stays as it is, and the transfer fails with an invalid URL.
         ("https://a%2Fb/", "a%2Fb"),
     ])
-    func hostsWithEscapes(_ text: String, _ host: String) throws {
+    func escapedHostIsDecodedAsByLibcurl(_ text: String, _ host: String) throws {
         let wire = try WireURL(try #require(URL(string: text)))
         #expect(wire.host == host)
         #expect(wire.string == text)
     }
 
     /// Newer versions of libcurl reject a host that still has an escape afterwards.
-    @Test func escapesOfAHostAreUndoneOnce() throws {
+    @Test func escapesInHostAreDecodedAtMostOnce() throws {
         let wire = try WireURL(try #require(URL(string: "https://ex%2561mple.com/")))
         #expect(["ex%61mple.com", "ex%2561mple.com"].contains(wire.host))
     }
 
-    @Test func dnsOverridesOfAHostThatIsWrittenWithEscapes() throws {
+    @Test func dnsOverrideAppliesToEscapedHost() throws {
         let overrides = configured { $0.dns.overrides = ["host": ["1.2.3.4"]] }
         #expect(texts(try plan("http://h%6Fst/", configuration: overrides)).last == "RESOLVE=[host:80:1.2.3.4]")
     }
@@ -341,7 +341,7 @@ struct RequestPlanTests {
         ("http://h:80/", "/", nil), ("https://h/a/b;c//d.e?f=g/../h:@?", "/a/b;c//d.e", "f=g/../h:@?"),
         ("HTTP://h//a?b", "//a", "b"), ("http://h/a..b./c?=", "/a..b./c", "="),
     ])
-    func partsThatLibcurlTakesAsTheyAre(_ text: String, _ path: String, _ query: String?) throws {
+    func plainURLIsDividedIntoParts(_ text: String, _ path: String, _ query: String?) throws {
         let url = try #require(URL(string: text))
         let wire = try WireURL(url)
         let outline = try #require(wire.outline)
@@ -351,7 +351,7 @@ struct RequestPlanTests {
         if let query { #expect(String(decoding: bytes[(outline.path + 1)...], as: UTF8.self) == query) }
     }
 
-    @Test func whatMakesLibcurlLookAtAURLIsSeenAnywhereInIt() throws {
+    @Test func specialCharacterIsFoundAnywhereInURL() throws {
         for count in 0..<20 {
             let path = String(repeating: "a", count: count)
             #expect(try WireURL(try url("http://h/\(path)")).outline != nil)
@@ -372,7 +372,7 @@ struct RequestPlanTests {
         "http://h/a/../b",
         "http://h/.a", "http://h/[a]",
     ])
-    func urlsThatLibcurlLooksAtWhole(_ text: String) throws {
+    func specialURLIsParsedByLibcurl(_ text: String) throws {
         let url = try #require(URL(string: text))
         #expect(try WireURL(url).outline == nil)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Byte connections over TLS", .enabled(if: RealServers.areUp), .timeLimit(.minutes(4)))
 struct ByteConnectionTLSTests {
-    @Test func aRequestOfOnesOwnIsAnswered() async throws {
+    @Test func handwrittenRequestOverTLSIsAnswered() async throws {
         try await withSecureTransport { transport in
             let url = try RealServers.url("NGINX_TLS", "/small")
             let connection = try await transport.connect(request(url))
@@ -22,7 +22,7 @@ struct ByteConnectionTLSTests {
         }
     }
 
-    @Test func chainsAreJudged() async throws {
+    @Test func byteConnectionRefusesExpiredCertificate() async throws {
         try await withSecureTransport { transport in
             let error = await #expect(throws: CurlewError.self) {
                 _ = try await transport.connect(request(try RealServers.url("NGINX_EXPIRED", "/")))
@@ -31,7 +31,7 @@ struct ByteConnectionTLSTests {
         }
     }
 
-    @Test func pinsHold() async throws {
+    @Test func byteConnectionRefusesUnpinnedKey() async throws {
         try await withSecureTransport({
             $0.tls.publicKeyPins = ["sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]
         }) {

@@ -31,7 +31,7 @@ struct ClientCertificateOrderTests {
     }
 
     @Test(arguments: ["tls1_2", "tls1_3"], [true, false])
-    func aServerThatIsRefusedIsShownNone(_ version: String, replaces: Bool) async throws {
+    func refusedServerGetsNoClientCertificate(_ version: String, replaces: Bool) async throws {
         let server = try OpenSSLServer(version, "-verify 1")
         let refusing = transport(server, Verdict(isTrusted: false), replaces: replaces)
         let error = await refusing.failure(request(server.url, method: .post))

@@ -40,7 +40,7 @@ struct HTTP3TrustTests {
         }
     }
 
-    @Test func whoIsTrustedIsDecidedAsOverTCP() async throws {
+    @Test func http3ChecksCertificatesLikeTCP() async throws {
         let answer = try await exchange("CADDY")
         #expect(answer.text == "HTTP/3.0")
         #expect(answer.outcome.head.version == .http3)
@@ -63,7 +63,7 @@ struct HTTP3TrustTests {
         #expect(error.code == .certificateUntrusted, "\(error)")
     }
 
-    @Test func listsPinsAndStaplesDecide() async throws {
+    @Test func http3ChecksRevocationListsPinsAndStaples() async throws {
         let list = try RealServers.file("CRL_FILE")
         #expect(try await exchange("CADDY_REVOKED").status == 200)
         let revoked = await failure("CADDY_REVOKED") { $0.tls.certificateRevocationList = list }
@@ -75,7 +75,7 @@ struct HTTP3TrustTests {
         #expect(unstapled?.code == .certificateRevoked)
     }
 
-    @Test func aClientCertificateIsShownFromFiles() async throws {
+    @Test func http3SendsClientCertificateFromFiles() async throws {
         let certificate = try RealServers.file("CLIENT_CERTIFICATE")
         let key = try RealServers.file("CLIENT_KEY")
         let known = try await exchange("CADDY_CLIENT_CERTIFICATE") {
@@ -87,7 +87,7 @@ struct HTTP3TrustTests {
     }
 
     @Test(.enabled(if: RealServers.usesGnuTLS && Capabilities.ofLibcurl.quirks.ignoresQUICChainWithGnuTLS))
-    func whatIsNotCheckedThereIsUnsupported() async throws {
+    func checksThatQUICSkipsAreUnsupported() async throws {
         let loose = await failure("CADDY_UNKNOWN_CA") {
             $0.tls.certificateVerification = .noHostnameVerification
         }

@@ -13,7 +13,7 @@ struct MissingClientCertificateTests {
     /// With TLS 1.3 the server's alert arrives after the handshake. The request may have been sent by then, or the
     /// connection may close before it is sent.
     @Test(arguments: ["tls1_2", "tls1_3"])
-    func isToldEachTime(_ version: String) async throws {
+    func missingClientCertificateIsReportedEachTime(_ version: String) async throws {
         let server = try OpenSSLServer(version, "-Verify 1 -verify_return_error")
         var configuration = TransportConfiguration()
         configuration.proxy = .none

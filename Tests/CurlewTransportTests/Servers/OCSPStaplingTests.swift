@@ -25,7 +25,7 @@ struct OCSPStaplingTests {
 
     /// Each request gets a new connection, because the server closes it. A resumed session would have no staple.
     @Test(arguments: ["tls1_2", "tls1_3"])
-    func isRequiredOfEveryConnection(_ version: String) async throws {
+    func ocspStapleIsRequiredOfEveryConnection(_ version: String) async throws {
         let cases: [(String?, CurlewError.Code?)] = [
             ("V\\t401231235959Z\\t", nil), ("R\\t401231235959Z\\t240101000000Z", .certificateRevoked),
             (nil, .certificateRevoked),
@@ -51,7 +51,7 @@ struct OCSPStaplingTests {
         }
     }
 
-    @Test func isRefusedIfItIsNotEnforced() throws {
+    @Test func ocspStaplingIsRefusedIfNotEnforced() throws {
         var capabilities = RequestPlanTests.capabilities
         for (backend, number, isEnforced) in [
             ("OpenSSL/3.0.15", 0x075801, true), ("GnuTLS/3.7.9", 0x075801, false), ("GnuTLS/3.8.9", 0x080901, false),

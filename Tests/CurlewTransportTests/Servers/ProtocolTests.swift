@@ -24,7 +24,7 @@ struct ProtocolTests {
         }
     }
 
-    @Test func http1OnlyWhereAskedOrWhereAlone() async throws {
+    @Test func http1IsUsedOnRequestOrWithoutMultiplexing() async throws {
         try await withSecureTransport({ $0.httpVersion = .http1_1 }) { transport in
             let answer = try await transport.fetch(request(try RealServers.url("NGINX_TLS", "/small")))
             #expect(answer.outcome.head.version == .http1_1)
@@ -36,7 +36,7 @@ struct ProtocolTests {
         }
     }
 
-    @Test func priorKnowledgeWithoutTLS() async throws {
+    @Test func priorKnowledgeUsesHTTP2WithoutTLS() async throws {
         try await withSecureTransport({ $0.httpVersion = .http2PriorKnowledge }) { transport in
             let answer = try await transport.fetch(request(try RealServers.url("NGHTTPD", "/small.txt")))
             #expect(answer.outcome.head.version == .http2)
@@ -44,7 +44,7 @@ struct ProtocolTests {
         }
     }
 
-    @Test func uploadsAndCancellationOverHTTP2() async throws {
+    @Test func uploadAndCancellationWorkOverHTTP2() async throws {
         try await withSecureTransport { transport in
             let url = try RealServers.url("NGINX_TLS", "/sink")
             let answer = try await transport.fetch(request(url, method: .post, body: .data(Data(count: 3_000_000))))
@@ -61,7 +61,7 @@ struct ProtocolTests {
         }
     }
 
-    @Test func http3IsTypedUnsupportedWhereMissing() async throws {
+    @Test func http3IsUnsupportedIfLibcurlLacksIt() async throws {
         guard !Capabilities.ofLibcurl.features.contains("HTTP3") else { return }
         try await withSecureTransport({ $0.httpVersion = .http3 }) { transport in
             let error = await transport.failure(request(try RealServers.url("NGINX_TLS", "/small")))
@@ -70,7 +70,7 @@ struct ProtocolTests {
         }
     }
 
-    @Test func unixSockets() async throws {
+    @Test func requestWorksOverUnixSocket() async throws {
         let path = try RealServers.file("NGINX_UNIX_SOCKET").path(percentEncoded: false)
         try await withSecureTransport({ $0.unixSocketPath = path }) { transport in
             let answer = try await transport.fetch(request(URL(string: "http://any.host/small")!))
@@ -78,7 +78,7 @@ struct ProtocolTests {
         }
     }
 
-    @Test func namesAreOverridden() async throws {
+    @Test func dnsOverridesAreUsed() async throws {
         let port = try #require(try RealServers.url("NGINX").port)
         for key in ["curlew.test", "curlew.test:\(port)"] {
             try await withSecureTransport({ $0.dns.overrides = [key: ["127.0.0.1"]] }) { transport in
@@ -88,7 +88,7 @@ struct ProtocolTests {
         }
     }
 
-    @Test func connectToKeepsTheName() async throws {
+    @Test func connectToKeepsTheNameForTLS() async throws {
         let port = try #require(try RealServers.url("NGINX_TLS").port)
         try await withSecureTransport({ $0.tls.connectTo = ["localhost:1": "127.0.0.1:\(port)"] }) { transport in
             let answer = try await transport.fetch(request(URL(string: "https://localhost:1/small")!))
@@ -96,7 +96,7 @@ struct ProtocolTests {
         }
     }
 
-    @Test func proxies() async throws {
+    @Test func requestsWorkThroughProxies() async throws {
         let info = "/info"
         try await withSecureTransport({ $0.proxy = .url(try RealServers.url("PROXY")) }) { transport in
             let plain = try await transport.fetch(request(try RealServers.url("NGINX", info)))

@@ -13,7 +13,7 @@ struct TLSTests {
         ("NGINX_SELF_SIGNED", .certificateUntrusted), ("NGINX_TLS10", .tlsFailed),
         ("NGINX_INCOMPLETE_CHAIN", .certificateUntrusted),
     ])
-    func failuresAreDistinct(_ server: String, _ code: CurlewError.Code) async throws {
+    func certificateFailuresHaveDistinctCodes(_ server: String, _ code: CurlewError.Code) async throws {
         try await withSecureTransport { transport in
             let error = await transport.failure(request(try RealServers.url(server, "/small"), method: .post))
             #expect(error.code == code, "\(error)")
@@ -24,14 +24,14 @@ struct TLSTests {
         }
     }
 
-    @Test func notYetValidIsSaidInWords() async throws {
+    @Test func errorSaysThatCertificateIsNotYetValid() async throws {
         try await withSecureTransport { transport in
             let error = await transport.failure(request(try RealServers.url("NGINX_NOT_YET_VALID")))
             #expect(error.reason.contains("not yet valid"))
         }
     }
 
-    @Test func revokedByAList() async throws {
+    @Test func revocationListRefusesRevokedCertificate() async throws {
         try await withSecureTransport({ $0.tls.certificateRevocationList = try RealServers.file("CRL_FILE") }) {
             transport in
             let error = await transport.failure(request(try RealServers.url("NGINX_REVOKED")))
@@ -43,7 +43,7 @@ struct TLSTests {
 
     /// Versions of libcurl whose connections share one store of roots, which must contain the list.
     @Test(arguments: [0x075000, 0x08_1500])
-    func revokedByAListOnEveryLibcurl(_ version: Int) async throws {
+    func revocationListWorksOnEveryLibcurl(_ version: Int) async throws {
         var capabilities = Capabilities.ofLibcurl
         capabilities.versionNumber = version
         let file = try RealServers.file("CA_FILE")
@@ -66,7 +66,7 @@ struct TLSTests {
         }
     }
 
-    @Test func rootsFromFileBytesAndDirectory() async throws {
+    @Test func trustRootsAreReadFromFileAndBytes() async throws {
         let file = try RealServers.file("CA_FILE")
         let pem = try Data(contentsOf: file)
         for roots in [TrustRoots.file(file), .pem(pem)] {
@@ -99,7 +99,7 @@ struct TLSTests {
         try await body(directory)
     }
 
-    @Test func rootsFromADirectory() async throws {
+    @Test func trustRootsAreReadFromDirectory() async throws {
         try await withDirectoryOfRoots { directory in
             try await withSecureTransport({ $0.tls.trustRoots = .directory(directory) }) { transport in
                 let answer = try await transport.fetch(request(try RealServers.url("NGINX_TLS", "/small")))
@@ -112,7 +112,7 @@ struct TLSTests {
 
     /// The evaluator sees the verdict about the chain and the revocation list, for every kind of roots.
     @Test(.enabled(if: Capabilities.ofLibcurl.usesOpenSSL))
-    func anEvaluatorInPlaceOfLibcurlSeesTheRootsVerdict() async throws {
+    func evaluatorInPlaceOfLibcurlSeesVerifyResult() async throws {
         struct Verdict: TrustEvaluation {
             func evaluate(_ trust: ServerTrust) throws {
                 guard trust.verifyResult == 0 else {
@@ -141,7 +141,7 @@ struct TLSTests {
         }
     }
 
-    @Test func aWrongPassphraseIsATypedError() async throws {
+    @Test func wrongPassphraseIsAnError() async throws {
         let archive = try Data(contentsOf: RealServers.file("CLIENT_PKCS12"))
         for passphrase in ["wrong", nil] {
             try await withSecureTransport({
@@ -155,7 +155,7 @@ struct TLSTests {
         }
     }
 
-    @Test func verificationCanBeLoosened() async throws {
+    @Test func certificateVerificationCanBeLoosened() async throws {
         try await withSecureTransport({ $0.tls.certificateVerification = .none }) { transport in
             for server in ["NGINX_EXPIRED", "NGINX_SELF_SIGNED", "NGINX_WRONG_HOST"] {
                 let answer = try await transport.fetch(request(try RealServers.url(server, "/small")))
@@ -170,7 +170,7 @@ struct TLSTests {
         }
     }
 
-    @Test func clientCertificates() async throws {
+    @Test func clientCertificateIsSentToTheServer() async throws {
         let certificate = try RealServers.file("CLIENT_CERTIFICATE")
         let key = try RealServers.file("CLIENT_KEY")
         var identities: [ClientIdentity] = [.files(certificate: certificate, key: key)]
@@ -222,7 +222,7 @@ struct TLSTests {
         }
     }
 
-    @Test func pinsDecide() async throws {
+    @Test func unpinnedPublicKeyIsRefused() async throws {
         try await withSecureTransport({
             $0.tls.publicKeyPins = ["sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]
         }) {
@@ -270,7 +270,7 @@ struct TLSTests {
     }
 
     @Test(.enabled(if: Capabilities.ofLibcurl.usesOpenSSL))
-    func anEvaluatorJudgesEachConnectionOnceBeforeAByteIsSent() async throws {
+    func evaluatorIsCalledOncePerConnectionBeforeSending() async throws {
         let kind = Evaluator(refuses: false)
         try await withSecureTransport({ $0.trustEvaluation = kind }) { transport in
             for _ in 0..<3 { _ = try await transport.fetch(request(try RealServers.url("NGINX_TLS_HTTP1", "/small"))) }

@@ -64,8 +64,6 @@ final class ByteServer: Sendable {
         }
     }
 
-    struct Failure: Error {}
-
     let port: Int
     private let listener: Int32
     private let open = Lock(0)
@@ -76,25 +74,8 @@ final class ByteServer: Sendable {
 
     /// `buffer` limits the receive buffer that the system gives each connection.
     init(buffer: Int32? = nil, _ serve: @escaping @Sendable (Peer) -> Void) throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let listener = listener
-        if var buffer {
-            setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &buffer, socklen_t(MemoryLayout<Int32>.size))
-        }
-        let code = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                guard bind(listener, pointer, length) == 0, listen(listener, 512) == 0 else { return Int32(-1) }
-                return getsockname(listener, pointer, &length)
-            }
-        }
-        guard code == 0 else {
-            _ = close(listener)
-            throw Failure()
-        }
+        let (listener, address) = try BlockingSocket.listen(backlog: 512, buffer: buffer)
+        self.listener = listener
         port = Int(UInt16(bigEndian: address.sin_port))
         let open = open
         Thread.detachNewThread {

@@ -24,23 +24,8 @@ final class DeafListener {
 
     /// Listens on an IPv4 loopback address. With port 0 the system chooses a free port.
     init(address text: String = "127.0.0.1", port wanted: Int = 0) throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr(text)
-        address.sin_port = in_port_t(wanted).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let listener = listener
-        let code = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                guard bind(listener, pointer, length) == 0, listen(listener, 0) == 0 else { return Int32(-1) }
-                return getsockname(listener, pointer, &length)
-            }
-        }
-        guard code == 0 else {
-            _ = Glibc.close(listener)
-            throw Failure()
-        }
+        var address: sockaddr_in
+        (listener, address) = try BlockingSocket.listen(at: text, port: wanted, backlog: 0)
         port = Int(UInt16(bigEndian: address.sin_port))
         connectFillers(&address, AF_INET)
     }

@@ -1,3 +1,4 @@
+internal import CCurl
 import CurlewCore
 import Foundation
 import Testing
@@ -33,6 +34,12 @@ struct EngineParts {
 
     func transfer(_ text: String) throws -> ActiveTransfer {
         try transport.makeTransfer(request(try #require(URL(string: text))), NoSink.shared)
+    }
+
+    /// Prepares the transfer's restart if libcurl's result gives a reason. Returns false if it does not start again.
+    func restart(_ transfer: ActiveTransfer, after result: CURLcode) -> Bool {
+        guard let restart = transfer.reasonToRestart(after: result) else { return false }
+        return transfer.prepare(for: restart, transfers.settings)
     }
 
     func handle(for transfer: ActiveTransfer) throws -> TransferHandle {

@@ -1,6 +1,9 @@
+import CurlewCore
 import CurlewLocks
+import CurlewTransport
 import Foundation
 import Glibc
+import Testing
 
 /// Makes frames of HTTP/2 (RFC 9113, 4.1).
 enum Frame {
@@ -61,8 +64,6 @@ final class FrameServer: Sendable {
     private let pings = Lock(0)
     private let connections = Lock<[Int32]>([])
 
-    struct Failure: Error {}
-
     var requestCount: Int { requests.withLock { $0 } }
     /// The number of PINGs, over all connections.
     var pingCount: Int { pings.withLock { $0 } }
@@ -70,22 +71,8 @@ final class FrameServer: Sendable {
     var url: URL { URL(string: "http://127.0.0.1:\(port)/x")! }
 
     init(_ answer: @escaping Answer) throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let listener = listener
-        let code = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                guard bind(listener, pointer, length) == 0, listen(listener, 16) == 0 else { return Int32(-1) }
-                return getsockname(listener, pointer, &length)
-            }
-        }
-        guard code == 0 else {
-            _ = close(listener)
-            throw Failure()
-        }
+        let (listener, address) = try BlockingSocket.listen(backlog: 16)
+        self.listener = listener
         port = Int(UInt16(bigEndian: address.sin_port))
         let (requests, pings, connections, gate) = (requests, pings, connections, gate)
         Thread.detachNewThread {
@@ -142,5 +129,16 @@ final class FrameServer: Sendable {
             bytes += more
         }
         return bytes
+    }
+}
+
+/// Runs `body` with a server and a transport that uses HTTP/2 without TLS.
+func withFrames(
+    _ answer: @escaping FrameServer.Answer, _ body: (CurlTransport, FrameServer) async throws -> Void
+) async throws {
+    let server = try FrameServer(answer)
+    defer { server.stop() }
+    try await withTransport({ $0.httpVersion = .http2PriorKnowledge }) { transport, _ in
+        try await body(transport, server)
     }
 }

@@ -24,7 +24,7 @@ struct AddressChoiceTests {
         }
     }
 
-    @Test func theOtherFamilyIsTriedAfterTheDelay() async throws {
+    @Test func otherAddressFamilyIsTriedAfterDelay() async throws {
         try await withDeafIPv6(delay: .milliseconds(20)) { transport, url in
             let answer = try await transport.fetch(request(url) { $0.options.timeouts.connect = .seconds(50) })
             #expect(answer.status == 200)
@@ -32,7 +32,7 @@ struct AddressChoiceTests {
         }
     }
 
-    @Test func theOtherFamilyIsNotTriedBeforeTheDelay() async throws {
+    @Test func otherAddressFamilyIsNotTriedBeforeDelay() async throws {
         try await withDeafIPv6(delay: .seconds(40)) { transport, url in
             let error = await transport.failure(request(url) { $0.options.timeouts.connect = .milliseconds(500) })
             #expect(error.code == .connectTimedOut, "\(error)")

@@ -7,7 +7,7 @@ import Testing
 /// Hosts with several addresses of one family, of which the first accept no connection.
 @Suite("Fallback to further addresses of a family", .timeLimit(.minutes(4)))
 struct AddressFallbackTimingTests {
-    @Test func theSecondIsTriedWhenTheFirstDoesNotAnswer() async throws {
+    @Test func secondAddressIsTriedIfFirstDoesNotAnswer() async throws {
         let clock = Duration.seconds(8).asTestBound
         // libcurl gives the first address half of the time.
         let bound = clock * 3 / 4
@@ -27,7 +27,7 @@ struct AddressFallbackTimingTests {
         #expect(time < bound)
     }
 
-    @Test func thoseBehindRefusingOnesAreReachedAtOnce() async throws {
+    @Test func addressAfterRefusingOnesIsReachedAtOnce() async throws {
         let bound = Duration.seconds(1).asTestBound
         let time = try await fastestOfThree(below: bound) {
             try await withTransport({ $0.dns.overrides = ["three.test": ["127.0.0.2", "127.0.0.3", "127.0.0.1"]] }) {
@@ -43,7 +43,7 @@ struct AddressFallbackTimingTests {
         #expect(time < bound)
     }
 
-    @Test func theConnectClockStillDecides() async throws {
+    @Test func connectTimeoutSpansAllAddresses() async throws {
         try await withTransport({ $0.dns.overrides = ["deaf.test": ["127.0.0.2", "127.0.0.3"]] }) { transport, server in
             let deaf = try DeafListener(address: "127.0.0.2", port: server.port)
             let other = try DeafListener(address: "127.0.0.3", port: server.port)

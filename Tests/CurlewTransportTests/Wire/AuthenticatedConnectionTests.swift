@@ -39,7 +39,7 @@ struct AuthenticatedConnectionTests {
     @Test(
         .enabled(if: features.contains("NTLM"), "libcurl has no NTLM"),
         arguments: [TransferAuthentication.Scheme.ntlm, .any], [HTTPMethod.get, .put])
-    func aHandshakeGoesOverOneConnectionThatNobodyUsesAfterwards(
+    func ntlmHandshakeUsesOneConnectionThatIsNotReused(
         _ scheme: TransferAuthentication.Scheme, _ method: HTTPMethod
     ) async throws {
         try await withTransport { transport, server in
@@ -70,7 +70,7 @@ struct AuthenticatedConnectionTests {
         .enabled(
             if: features.contains("SPNEGO") && Capabilities.ofLibcurl.quirks.asksBeforeSending,
             "libcurl has no Negotiate, or does not ask before it answers"))
-    func aConnectionOfOthersIsLeftWhereNegotiateIsOffered() async throws {
+    func offeredNegotiateLeavesTheSharedConnection() async throws {
         try await withTransport { transport, server in
             Self.serve(server, offering: ["Negotiate", "Basic realm=\"r\""])
             let open = try await transport.fetch(request(server.url("/open")))
@@ -110,7 +110,7 @@ struct AuthenticatedConnectionTests {
         }
     }
 
-    @Test func passwordsThatProveTheRequestShareConnections() async throws {
+    @Test func digestRequestsShareConnections() async throws {
         try await withTransport { transport, server in
             server.route("/x") { request in
                 request.headers["Authorization"] == nil

@@ -29,7 +29,7 @@ struct BadInputTests {
         ("//a.test:8443/b", "not an absolute", "https://a.test:8443/b"),
         ("localhost:8080/a", "not an absolute", "https://localhost:8080/a"),
     ])
-    func saysWhatIsWrongWithAURL(_ text: String, _ reason: String, _ suggestion: String?) async throws {
+    func errorExplainsInvalidURL(_ text: String, _ reason: String, _ suggestion: String?) async throws {
         let url = try #require(URL(string: text))
         try await withTransport { transport, _ in
             let error = await transport.failure(request(url))
@@ -122,7 +122,7 @@ struct BadInputTests {
         }
     }
 
-    @Test func settingsThatMakeNoSenseAreTypedErrors() async throws {
+    @Test func invalidSettingsAreErrors() async throws {
         let changes: [(inout TransportConfiguration) -> Void] = [
             { $0.dns.overrides = ["other.test": ["127.0.0.1", "somewhere"]] },
             { $0.dns.overrides = ["other.test": ["127.0.0.1:80"]] },
@@ -154,7 +154,7 @@ struct BadInputTests {
         }
     }
 
-    @Test func truncatedBodies() async throws {
+    @Test func truncatedBodyIsAnError() async throws {
         try await withTransport { transport, server in
             server.script(
                 "/cut", .raw(["HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"]),
@@ -172,7 +172,7 @@ struct BadInputTests {
     }
 
     @Test(arguments: ["zzz\r\nhello\r\n0\r\n\r\n", "5\r\nhello+0\r\n\r\n", "FFFFFFFFFFFFFFFFFF\r\nx\r\n"])
-    func brokenChunkingIsATypedError(_ body: String) async throws {
+    func malformedChunkIsAnError(_ body: String) async throws {
         try await withTransport { transport, server in
             server.script("/broken", .raw(["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body]))
             let error = await transport.failure(request(server.url("/broken")))
@@ -203,7 +203,7 @@ struct BadInputTests {
     }
 
     @Test(arguments: ["HTTP/2 103 \r\n\r\n", "HTTP/2 200 \r\nX: 1\r\n"])
-    func aVersionInTextIsRefusedBeforeTheHeadHasEnded(_ text: String) async throws {
+    func wrongVersionIsRefusedBeforeEndOfHead(_ text: String) async throws {
         try await withTransport { transport, server in
             let gate = Gate()
             let response = TestServer.Response.raw([text, "HTTP/1.1 200 OK\r\n\r\n"])
@@ -214,7 +214,7 @@ struct BadInputTests {
         }
     }
 
-    @Test func refusesToSwitchToAProtocolThatWasNotAskedFor() async throws {
+    @Test func unrequestedProtocolSwitchIsRefused() async throws {
         try await withTransport { transport, server in
             let switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"
             server.script("/x", .raw([switching + "hello"]), .raw([switching + "hello"]))
@@ -231,7 +231,7 @@ struct BadInputTests {
         "Content-Length: 18446744073709551620", "Content-Length: 99999999999999999999999999999999",
         "Content-Length: 0x20", "Content-Length: 5s", "Content-Length: 5,", "Content-Length: ",
     ])
-    func lengthsThatCannotBeObeyedAreAProtocolViolation(_ fields: String) async throws {
+    func invalidContentLengthIsAProtocolViolation(_ fields: String) async throws {
         try await withTransport { transport, server in
             server.script("/x", .raw(["HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nhellohello"]))
             let error = await transport.failure(request(server.url("/x")))
@@ -240,7 +240,16 @@ struct BadInputTests {
         }
     }
 
-    @Test func theSameLengthTwiceIsNoError() async throws {
+    @Test func invalidBytesInLocationAreEscaped() async throws {
+        try await withTransport { transport, server in
+            let head = Data("HTTP/1.1 302 There\r\nContent-Length: 0\r\nLocation: /next?".utf8)
+            server.route("/x") { _ in .raw([head + Data([0xFF]) + Data("\r\n\r\n".utf8)]) }
+            let result = try await transport.fetch(request(server.url("/x")))
+            #expect(result.outcome.head.headers["Location"] == "/next?%FF")
+        }
+    }
+
+    @Test func repeatedEqualContentLengthIsAccepted() async throws {
         try await withTransport { transport, server in
             server.script("/x", .raw(["HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello"]))
             let got = try await transport.fetch(request(server.url("/x")))
@@ -248,7 +257,7 @@ struct BadInputTests {
         }
     }
 
-    @Test func noAnswerAtAll() async throws {
+    @Test func connectionClosedBeforeResponseIsAnError() async throws {
         try await withTransport { transport, server in
             server.script(
                 "/x", .text("").faulting(.close, at: .beforeHead), .text("").faulting(.reset, at: .beforeHead))
@@ -260,7 +269,7 @@ struct BadInputTests {
         }
     }
 
-    @Test func aHeaderOfAMegabyteStopsAtTheLimit() async throws {
+    @Test func hugeHeadFailsWithLimitExceeded() async throws {
         try await withTransport { transport, server in
             let huge = String(repeating: "x", count: 1 << 20)
             let many = (0..<8000).map { "X-\($0): \(String(repeating: "y", count: 100))\r\n" }.joined()
@@ -276,10 +285,24 @@ struct BadInputTests {
         }
     }
 
-    @Test func theHeaderLimitIsTheConfigured() async throws {
+    @Test func configuredHeaderLimitApplies() async throws {
         try await withTransport({ $0.maximumHeaderSize = 500 }) { transport, server in
             server.route("/h") { _ in .text("x").header("X-Long", String(repeating: "a", count: 600)) }
             #expect(await transport.failure(request(server.url("/h"))).code == .limitExceeded)
+        }
+    }
+
+    @Test func headTooLargeForLibcurlFailsWithLimitExceeded() async throws {
+        try await withTransport({ $0.maximumHeaderSize = 4 << 20 }) { transport, server in
+            server.route("/x") { _ in
+                var response = TestServer.Response.text("x")
+                for index in 0..<90 {
+                    response = response.header("X-\(index)", String(repeating: "a", count: 8000))
+                }
+                return response
+            }
+            let error = await transport.failure(request(server.url("/x")))
+            #expect(error.code == .limitExceeded)
         }
     }
 

@@ -8,7 +8,7 @@ import Testing
 @Suite("Lifetime of body streams", .timeLimit(.minutes(4)))
 struct BodyLifetimeTests {
     /// The stream retains its waker, which must not retain the stream after the exchange.
-    @Test func endsWithItsExchange() async throws {
+    @Test func bodyStreamIsReleasedWithItsExchange() async throws {
         try await withTransport { transport, server in
             weak var left: ScriptedBody?
             func exchange() async throws {
@@ -19,11 +19,11 @@ struct BodyLifetimeTests {
                 #expect(body.closes == 1)
             }
             try await exchange()
-            #expect(await eventually { left == nil })
+            try await eventually { left == nil }
         }
     }
 
-    @Test func isNotSentWhereItsOpeningCancels() async throws {
+    @Test func requestCancelledByOpeningItsBodyIsNotSent() async throws {
         try await withTransport { transport, server in
             let sink = CollectingSink()
             let body = ControllingBody(sink) { $0.cancel(with: CurlewError(.cancelled, phase: .lifecycle)) }
@@ -35,13 +35,13 @@ struct BodyLifetimeTests {
         }
     }
 
-    @Test func isNotSentWhileItsOpeningHasSuspended() async throws {
+    @Test func requestSuspendedByOpeningItsBodyIsNotSent() async throws {
         try await withTransport { transport, server in
             let sink = CollectingSink()
             let body = ControllingBody(sink) { $0.suspend() }
             let upload = request(server.url("/post"), method: .post, body: .stream(body, length: nil))
             async let outcome = transport.perform(upload, sink: sink)
-            #expect(await eventually { body.opens.withLock { $0 } == 1 })
+            try await eventually { body.opens.withLock { $0 } == 1 }
             // This response shows that the turn in which the body was opened has ended.
             let other = try await transport.fetch(request(server.url("/get")))
             #expect(other.status == 200)

@@ -12,7 +12,7 @@ import Testing
     .enabled(if: Capabilities.ofLibcurl.quirks.suppressesSIGPIPE, "libcurl before 7.88 lends no turns"))
 struct BorrowedTurnWireTests {
     /// A caller that is faster than the loop thread finds it awake, but some of a thousand requests find it asleep.
-    @Test func oneRequestAfterTheOtherIsStartedOnItsCallersThread() async throws {
+    @Test func sequentialRequestsStartOnCallersThread() async throws {
         try await withTransport { transport, server in
             let startedByCaller = Lock(0)
             for _ in 0..<1_000 where startedByCaller.withLock({ $0 < 3 }) {
@@ -33,7 +33,7 @@ struct BorrowedTurnWireTests {
         return name?.trimmingCharacters(in: .newlines) ?? "curlew-loop"
     }
 
-    @Test func aShortDeadlineCountsForALoopThatSleeps() async throws {
+    @Test func shortTimeoutWakesTheSleepingLoop() async throws {
         try await withTransport { transport, server in
             server.script("/x", .hanging, .hanging)
             for _ in 0..<2 {
@@ -47,7 +47,7 @@ struct BorrowedTurnWireTests {
         }
     }
 
-    @Test func whatIsHeldInWillStartStartsWhenItIsResumed() async throws {
+    @Test func requestSuspendedInWillStartRunsAfterResume() async throws {
         try await withTransport { transport, server in
             for _ in 0..<50 {
                 let sink = CollectingSink()
@@ -63,7 +63,7 @@ struct BorrowedTurnWireTests {
         }
     }
 
-    @Test func whatIsCancelledInWillStartIsNotSent() async throws {
+    @Test func requestCancelledInWillStartIsNotSent() async throws {
         try await withTransport { transport, server in
             for _ in 0..<50 {
                 let sink = CollectingSink()
@@ -80,7 +80,7 @@ struct BorrowedTurnWireTests {
 
     /// Starts, cancels, suspends and ends transfers from many threads. Turns are lent only while at most two transfers
     /// run.
-    @Test(arguments: [1, 2, 3, 24]) func nothingIsLostAmongManyCallers(_ callers: Int) async throws {
+    @Test(arguments: [1, 2, 3, 24]) func concurrentCallersLoseNoRequest(_ callers: Int) async throws {
         try await withTransport({ $0.maximumConnectionsPerHost = 16 }) { transport, server in
             let answered = Lock(0)
             await withTaskGroup(of: Void.self) { group in
@@ -112,7 +112,7 @@ struct BorrowedTurnWireTests {
         }
     }
 
-    @Test func shutdownMeetsCallersThatStart() async throws {
+    @Test func shutdownDuringRequestStartsEndsEveryRequest() async throws {
         let server = try TestServer()
         defer { server.stop() }
         for _ in 0..<20 {

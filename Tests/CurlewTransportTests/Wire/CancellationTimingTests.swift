@@ -33,7 +33,7 @@ struct CancellationTimingTests {
         #expect(times.sorted()[1] < Duration.milliseconds(50).asTestBound, "\(times)", sourceLocation: sourceLocation)
     }
 
-    @Test func whileWaitingForTheResponse() async throws {
+    @Test func requestCancelsQuicklyWhileWaitingForResponse() async throws {
         try await withTransport { transport, server in
             server.script("/never", Array(repeating: .hanging, count: Self.rounds))
             let url = server.url("/never")
@@ -47,7 +47,7 @@ struct CancellationTimingTests {
         }
     }
 
-    @Test func whileConnecting() async throws {
+    @Test func requestCancelsQuicklyWhileConnecting() async throws {
         try await withTransport { transport, _ in
             let deaf = try DeafListener()
             defer { deaf.close() }
@@ -62,7 +62,7 @@ struct CancellationTimingTests {
         }
     }
 
-    @Test func whileTheHandshakeGetsNoAnswer() async throws {
+    @Test func requestCancelsQuicklyDuringTLSHandshake() async throws {
         try await withTransport { transport, _ in
             let hellos = Lock(0)
             let silent = try ByteServer { peer in
@@ -82,7 +82,7 @@ struct CancellationTimingTests {
         }
     }
 
-    @Test func whileTheSinkIsPaused() async throws {
+    @Test func requestCancelsQuicklyWhileSinkIsPaused() async throws {
         try await withTransport { transport, server in
             let url = server.url("/bytes/10000000")
             let current = Lock<CollectingSink?>(nil)
@@ -99,7 +99,7 @@ struct CancellationTimingTests {
         }
     }
 
-    @Test func whileItIsSuspended() async throws {
+    @Test func requestCancelsQuicklyWhileSuspended() async throws {
         try await withTransport { transport, server in
             let url = server.url("/get")
             let current = Lock<CollectingSink?>(nil)
@@ -116,7 +116,7 @@ struct CancellationTimingTests {
         }
     }
 
-    @Test func whileTheServerTakesNoMoreOfTheBody() async throws {
+    @Test func requestCancelsQuicklyWhileServerReadsNoBody() async throws {
         try await withTransport { transport, server in
             let deaf = TestServer.Response.text("").faulting(.stall(), at: .readingBody(after: 1000))
             server.script("/deaf", Array(repeating: deaf, count: Self.rounds))
@@ -141,7 +141,7 @@ struct CancellationTimingTests {
         }
     }
 
-    @Test func whileQueued() async throws {
+    @Test func requestCancelsQuicklyWhileQueued() async throws {
         try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
             server.script("/never", .hanging)
             let url = server.url("/never")
@@ -159,7 +159,7 @@ struct CancellationTimingTests {
         }
     }
 
-    @Test func inTheMiddleOfABody() async throws {
+    @Test func requestCancelsQuicklyWithinResponseBody() async throws {
         try await withTransport { transport, server in
             let cut = TestServer.Response.bytes(1000).faulting(.stall(), at: .inBody(after: 10))
             server.script("/cut", Array(repeating: cut, count: Self.rounds))
@@ -175,7 +175,7 @@ struct CancellationTimingTests {
         }
     }
 
-    @Test func whileTheBodysSourceHasNothing() async throws {
+    @Test func requestCancelsQuicklyWhileBodySourceIsEmpty() async throws {
         try await withTransport { transport, server in
             let url = server.url("/anything")
             let current = Lock<CollectingSink?>(nil)
@@ -195,7 +195,7 @@ struct CancellationTimingTests {
         }
     }
 
-    @Test func beforeTheStartSendsNothing() async throws {
+    @Test func requestCancelledBeforeStartSendsNothing() async throws {
         try await withTransport { transport, server in
             let url = server.url("/get")
             let task = Task {

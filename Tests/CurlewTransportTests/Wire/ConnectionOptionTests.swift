@@ -38,7 +38,7 @@ struct ConnectionOptionTests {
         }
     }
 
-    @Test func theLocalAddressIsTheConfigured() async throws {
+    @Test func configuredLocalAddressIsUsed() async throws {
         try await withTransport({ $0.localAddress = "127.0.0.2" }) { transport, server in
             let answer = try await transport.fetch(request(server.url("/get")))
             let port = try #require(server.requests.last?.peerPort)
@@ -54,7 +54,7 @@ struct ConnectionOptionTests {
         }
     }
 
-    @Test func theVersionOfAddressesDecides() async throws {
+    @Test func ipVersionDecidesTheAddress() async throws {
         // The name has addresses of both versions. The server listens on the IPv4 address.
         let overrides = ["both.test": ["127.0.0.1", "::1"]]
         try await withTransport({
@@ -77,7 +77,7 @@ struct ConnectionOptionTests {
         }
     }
 
-    @Test func overriddenNamesKeepTheirName() async throws {
+    @Test func overriddenHostKeepsItsName() async throws {
         try await withTransport({ $0.dns.overrides = ["one.test": ["127.0.0.1"]] }) { transport, server in
             let url = try #require(URL(string: "http://one.test:\(server.port)/get"))
             let answer = try await transport.fetch(request(url))
@@ -91,7 +91,7 @@ struct ConnectionOptionTests {
         }
     }
 
-    @Test func theSizeOfAHeadIsBoundedOverAllItsLines() async throws {
+    @Test func headSizeLimitCoversAllLines() async throws {
         try await withTransport({ $0.maximumHeaderSize = 4000 }) { transport, server in
             server.route("/lines/{count}") { call in
                 var response = TestServer.Response.text("x")

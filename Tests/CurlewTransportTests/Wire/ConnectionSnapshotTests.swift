@@ -20,7 +20,7 @@ struct ConnectionSnapshotTests {
             let gate = Gate()
             server.route("/held") { _ in .text("held").stalling(until: gate, at: .beforeHead) }
             let held = server.url("/held")
-            // More requests than libcurl gets at once, so some wait in the engine's own line.
+            // More requests than libcurl gets at once, so some wait in the engine's own queue.
             let count = 400
             let tasks = (0..<count).map { _ in Task { try await transport.fetch(request(held)).status } }
             try await server.waitForRequests(count: 2)
@@ -58,7 +58,7 @@ struct ConnectionSnapshotTests {
             sink.state.withLock { $0.headAnswers = [.pause] }
             let url = server.url("/bytes/1000")
             let task = Task { try await transport.fetch(request(url), sink).sink.body.count }
-            #expect(await eventually { sink.head != nil })
+            try await eventually { sink.head != nil }
             try await transport.expectPool(of: url) { $0.inUse == 1 }
             sink.control?.resumeReceiving()
             #expect(try await task.value == 1000)

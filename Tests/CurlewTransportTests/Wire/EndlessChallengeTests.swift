@@ -9,7 +9,7 @@ import Testing
 struct EndlessChallengeTests {
     /// The server calls every nonce stale.
     @Test(arguments: [HTTPMethod.get, .post])
-    func areAnsweredThreeTimes(_ method: HTTPMethod) async throws {
+    func endlessChallengesAreAnsweredThreeTimes(_ method: HTTPMethod) async throws {
         try await withTransport { transport, server in
             server.route("/x") { request in
                 .text("no", status: 401).header(
@@ -27,7 +27,7 @@ struct EndlessChallengeTests {
     }
 
     @Test(arguments: [HTTPMethod.get, .post])
-    func ofAProxyAreAnsweredThreeTimes(_ method: HTTPMethod) async throws {
+    func endlessProxyChallengesAreAnsweredThreeTimes(_ method: HTTPMethod) async throws {
         try await withTransport { transport, server in
             server.route("/x") { request in
                 .text("no", status: 407).header(
@@ -44,7 +44,7 @@ struct EndlessChallengeTests {
         }
     }
 
-    @Test func ofAProxyEndATunnel() async throws {
+    @Test func endlessProxyChallengesEndTheTunnel() async throws {
         let asked = Lock(0)
         let proxy = try ByteServer { peer in
             while peer.readHead().hasPrefix("CONNECT ") {
@@ -68,29 +68,6 @@ struct EndlessChallengeTests {
             #expect(error.code == .proxyFailed)
             #expect(error.responseCode == 407)
             #expect(asked.withLock { $0 } < 20)
-        }
-    }
-
-    @Test func headsThatAreTooLargeForLibcurlAreALimit() async throws {
-        try await withTransport({ $0.maximumHeaderSize = 4 << 20 }) { transport, server in
-            server.route("/x") { _ in
-                var response = TestServer.Response.text("x")
-                for index in 0..<90 {
-                    response = response.header("X-\(index)", String(repeating: "a", count: 8000))
-                }
-                return response
-            }
-            let error = await transport.failure(request(server.url("/x")))
-            #expect(error.code == .limitExceeded)
-        }
-    }
-
-    @Test func aLocationsForeignBytesAreEscapedAsTheyAre() async throws {
-        try await withTransport { transport, server in
-            let head = Data("HTTP/1.1 302 There\r\nContent-Length: 0\r\nLocation: /next?".utf8)
-            server.route("/x") { _ in .raw([head + Data([0xFF]) + Data("\r\n\r\n".utf8)]) }
-            let result = try await transport.fetch(request(server.url("/x")))
-            #expect(result.outcome.head.headers["Location"] == "/next?%FF")
         }
     }
 }

@@ -13,7 +13,7 @@ struct EnvironmentProxiesProcessWideTests {
     /// libcurl before 8.21 keeps the answer to one proxy's challenge in the handle and sends it to the other proxy
     /// (CVE-2026-8927).
     @Test(arguments: ["bob:word@", ""])
-    func whatAnsweredOneIsNotSentToTheOther(_ credentials: String) async throws {
+    func proxyAuthorizationIsNotSentToAnotherProxy(_ credentials: String) async throws {
         let (atFirst, atOther) = (Lock<[String]>([]), Lock<[String]>([]))
         let first = try ByteServer { peer in
             while true {

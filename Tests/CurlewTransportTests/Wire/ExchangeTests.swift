@@ -19,7 +19,7 @@ struct ExchangeTests {
         }
     }
 
-    @Test func usesAConnectionAgain() async throws {
+    @Test func connectionIsReused() async throws {
         try await withTransport { transport, server in
             for _ in 0..<5 { _ = try await transport.fetch(request(server.url("/bytes/100"))) }
             #expect(server.connectionCount == 1)
@@ -45,7 +45,7 @@ struct ExchangeTests {
         }
     }
 
-    @Test func manyAtOnceAllSucceed() async throws {
+    @Test func concurrentRequestsSucceed() async throws {
         try await withTransport({ $0.maximumConnectionsPerHost = 16 }) { transport, server in
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for index in 0..<200 {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Flow", .timeLimit(.minutes(4)))
 struct FlowTests {
-    @Test func aPausedSinkHoldsTheServerBack() async throws {
+    @Test func pausedSinkStopsTheServer() async throws {
         try await withTransport(server: { $0.sendBufferSize = 16_384 }) { transport, server in
             let size: Int64 = 64 << 20
             let sink = CollectingSink()
@@ -42,7 +42,7 @@ struct FlowTests {
         func turnEnded() { count.withLock { $0 += 1 } }
     }
 
-    @Test func aSinkIsToldOnceThatATurnIsOver() async throws {
+    @Test func sinkIsNotifiedOncePerTurn() async throws {
         try await withTransport { transport, server in
             let (sink, counter) = (CollectingSink(), TurnCounter())
             // The sink asks three times per piece, but is notified once per turn.
@@ -59,7 +59,7 @@ struct FlowTests {
 
     /// On a new connection and on a reused one.
     @Test(arguments: [false, true])
-    func aConnectionThatBreaksDuringAPauseLosesNothingThatCame(_ isUsedAgain: Bool) async throws {
+    func brokenConnectionDuringPauseLosesNoReceivedData(_ isUsedAgain: Bool) async throws {
         try await withTransport { transport, server in
             if isUsedAgain { _ = try await transport.fetch(request(server.url("/bytes/10"))) }
             let length: Int64 = FaultMode.hasTinyBuffers ? 4_000 : 300_000
@@ -91,13 +91,13 @@ struct FlowTests {
         }
     }
 
-    @Test func suspendBeforeTheStartKeepsItFromStarting() async throws {
+    @Test func suspendingBeforeStartPreventsTheStart() async throws {
         try await withTransport { transport, server in
             let sink = CollectingSink()
             sink.observe { if $0 == .started { sink.control?.suspend() } }
             let url = server.url("/bytes/10")
             let task = Task { try await transport.fetch(request(url), sink).sink.body.count }
-            while sink.control == nil { await Task.yield() }
+            try await eventually { sink.control != nil }
             // A request that had started would have reached the server by then.
             try await Task.sleep(for: .milliseconds(50))
             #expect(server.connectionCount == 0)
@@ -108,7 +108,7 @@ struct FlowTests {
     }
 
     /// A connection is idle, so the request would be sent over it in the same turn of the loop.
-    @Test func cancelBeforeTheStartKeepsItFromTheNetwork() async throws {
+    @Test func cancellingBeforeStartSendsNothing() async throws {
         try await withTransport { transport, server in
             _ = try await transport.fetch(request(server.url("/get")))
             let sink = CollectingSink()
@@ -124,7 +124,7 @@ struct FlowTests {
     }
 
     @Test(arguments: [false, true])
-    func suspendOnTheWayToAConnectionKeepsItFromBeingSent(withBody: Bool) async throws {
+    func suspendingWhileConnectingPreventsSending(withBody: Bool) async throws {
         try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
             let gate = Gate()
             server.script("/first", .text("first").stalling(until: gate, at: .beforeHead))
@@ -139,7 +139,7 @@ struct FlowTests {
                     server.url("/anything"), method: .post, body: .stream(ScriptedBody([.bytes("some")]), length: nil))
                 : request(server.url("/anything"))
             let task = Task { try await transport.fetch(held, sink).status }
-            while transport.statistics.liveTransfers < 2 { await Task.yield() }
+            try await eventually { transport.statistics.liveTransfers >= 2 }
             sink.control?.suspend()
             gate.open()
             #expect(try await blocker.value == "first")
@@ -156,7 +156,7 @@ struct FlowTests {
     }
 
     /// The timeouts of a suspended transfer pause, and continue afterwards.
-    @Test func aTransferHeldOnItsWayHasItsTimeLimitsAgain() async throws {
+    @Test func timeoutsContinueAfterSuspensionWhileQueued() async throws {
         try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
             let gate = Gate()
             server.script("/first", .text("first").stalling(until: gate, at: .beforeHead))
@@ -171,7 +171,7 @@ struct FlowTests {
                 $0.options.timeouts.total = Duration.seconds(20).asTestBound
             }
             let task = Task { await transport.failure(held, sink).code }
-            while transport.statistics.liveTransfers < 2 { await Task.yield() }
+            try await eventually { transport.statistics.liveTransfers >= 2 }
             sink.control?.suspend()
             gate.open()
             #expect(try await blocker.value == "first")
@@ -181,7 +181,7 @@ struct FlowTests {
         }
     }
 
-    @Test func aTransferHeldOnItsWayCanBeCancelled() async throws {
+    @Test func transferSuspendedWhileQueuedCanBeCancelled() async throws {
         try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
             let gate = Gate()
             server.script("/first", .text("first").stalling(until: gate, at: .beforeHead))
@@ -192,7 +192,7 @@ struct FlowTests {
             let held = request(
                 server.url("/anything"), method: .post, body: .stream(ScriptedBody([.pending]), length: nil))
             let task = Task { await transport.failure(held, sink) }
-            while transport.statistics.liveTransfers < 2 { await Task.yield() }
+            try await eventually { transport.statistics.liveTransfers >= 2 }
             sink.control?.suspend()
             gate.open()
             #expect(try await blocker.value == "first")
@@ -205,7 +205,7 @@ struct FlowTests {
 
     /// libcurl keeps a head that it reads while the transfer is paused. After the pause it passes all lines but the
     /// first in one piece.
-    @Test func aHeadThatComesBetweenSuspendAndResumeIsTakenLineByLine() async throws {
+    @Test func headReceivedDuringSuspensionIsReadByLine() async throws {
         let (isAsked, mayAnswer, hasAnswered) = (Gate(), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let late = try ByteServer { peer in
             _ = peer.readHead()
@@ -235,7 +235,7 @@ struct FlowTests {
         }
     }
 
-    @Test func suspendAndResumeInTheBody() async throws {
+    @Test func transferCanBeSuspendedWithinTheBody() async throws {
         try await withTransport { transport, server in
             let sink = CollectingSink()
             sink.observe { event in
@@ -252,7 +252,7 @@ struct FlowTests {
         }
     }
 
-    @Test func aSinksAbortEndsTheExchangeWithItsError() async throws {
+    @Test func abortBySinkEndsExchangeWithItsError() async throws {
         try await withTransport { transport, server in
             let mine = CurlewError(.diskFull, phase: .file, reason: "mine")
             for atHead in [true, false] {
@@ -268,7 +268,7 @@ struct FlowTests {
         }
     }
 
-    @Test func theControlCancelsAndIsHarmlessAfterwards() async throws {
+    @Test func controlCancelsAndHasNoEffectAfterwards() async throws {
         try await withTransport { transport, server in
             let sink = CollectingSink()
             sink.observe { event in
@@ -313,7 +313,7 @@ struct FlowTests {
         }
     }
 
-    @Test func aTrailerWithoutAColonBreaksTheProtocol() async throws {
+    @Test func trailerWithoutColonIsAProtocolViolation() async throws {
         try await withTransport { transport, server in
             let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nnonsense\r\n\r\n"
             server.script("/x", .raw([text]))
@@ -323,7 +323,7 @@ struct FlowTests {
         }
     }
 
-    @Test(arguments: [204, 304]) func responsesWithoutABody(_ status: Int) async throws {
+    @Test(arguments: [204, 304]) func responsesWithoutBodyEndWithTheirHead(_ status: Int) async throws {
         try await withTransport { transport, server in
             server.route("/x") { _ in .status(status) }
             for _ in 0..<2 {

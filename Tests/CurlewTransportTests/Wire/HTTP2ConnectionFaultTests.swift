@@ -27,16 +27,6 @@ struct HTTP2ConnectionFaultTests {
     private static let libcurlTellsFaults =
         !Capabilities.ofLibcurl.isAtLeast(8, 1, 0) || Capabilities.ofLibcurl.isAtLeast(8, 14, 0)
 
-    private func withFrames(
-        _ answer: @escaping FrameServer.Answer, _ body: (CurlTransport, FrameServer) async throws -> Void
-    ) async throws {
-        let server = try FrameServer(answer)
-        defer { server.stop() }
-        try await withTransport({ $0.httpVersion = .http2PriorKnowledge }) { transport, _ in
-            try await body(transport, server)
-        }
-    }
-
     private static func whole(_ stream: UInt32) -> [[UInt8]] {
         [Frame.head(stream), Frame.data(stream, Array("whole".utf8), ends: true)]
     }

@@ -7,16 +7,6 @@ import Testing
 /// Streams of HTTP/2 that end with RST_STREAM or GOAWAY instead of END_STREAM.
 @Suite("Endings of HTTP/2 streams", .timeLimit(.minutes(4)))
 struct HTTP2EndingTests {
-    private func withFrames(
-        _ answer: @escaping FrameServer.Answer, _ body: (CurlTransport, FrameServer) async throws -> Void
-    ) async throws {
-        let server = try FrameServer(answer)
-        defer { server.stop() }
-        try await withTransport({ $0.httpVersion = .http2PriorKnowledge }) { transport, _ in
-            try await body(transport, server)
-        }
-    }
-
     private static func whole(_ stream: UInt32) -> [[UInt8]] {
         [Frame.head(stream), Frame.data(stream, Array("again".utf8), ends: true)]
     }
@@ -28,7 +18,7 @@ struct HTTP2EndingTests {
         return sink
     }
 
-    @Test func aWholeStream() async throws {
+    @Test func completeHTTP2StreamIsDelivered() async throws {
         try await withFrames({ _, stream in Self.whole(stream) }) { transport, server in
             let got = try await transport.fetch(request(server.url))
             #expect(got.text == "again")
@@ -39,7 +29,7 @@ struct HTTP2EndingTests {
     }
 
     @Test(arguments: [10, nil])
-    func aResetWithoutErrorWithinTheBodyIsNoEnd(_ length: Int?) async throws {
+    func http2ResetWithinBodyIsTruncation(_ length: Int?) async throws {
         // Without a length, only libcurl 8.0 to 8.2 can tell such a reset from an end.
         let tells = Capabilities.ofLibcurl.isAtLeast(8, 0, 0) && !Capabilities.ofLibcurl.isAtLeast(8, 3, 0)
         guard length != nil || tells else { return }
@@ -52,7 +42,7 @@ struct HTTP2EndingTests {
         }
     }
 
-    @Test func norWithinAnEncodedBody() async throws {
+    @Test func http2ResetWithinCodedBodyIsTruncation() async throws {
         let coded = [UInt8](CodedBodies.gzip)
         try await withFrames({ _, stream in
             [
@@ -89,7 +79,7 @@ struct HTTP2EndingTests {
         }
     }
 
-    @Test func whatIsNeverProcessedFailsAndIsSafeToRetry() async throws {
+    @Test func requestThatIsNeverProcessedIsSafeToRetry() async throws {
         try await withFrames({ _, stream in [Frame.goAway(last: stream - 1)] }) { transport, server in
             let error = await transport.failure(
                 request(server.url, method: .post, body: .data(Data("pay".utf8))))

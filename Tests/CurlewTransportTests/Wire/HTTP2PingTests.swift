@@ -19,7 +19,7 @@ struct HTTP2PingTests {
         }) { transport, _ in
             let url = server.url
             let task = Task { await transport.failure(request(url)) }
-            #expect(await eventually { server.pingCount >= 2 })
+            try await eventually { server.pingCount >= 2 }
             #expect(server.requestCount == 1)
             task.cancel()
             #expect(await task.value.code == .cancelled)
@@ -39,8 +39,8 @@ struct HTTP2PingTests {
         var pings = HTTP2Pings()
         let (start, second) = (LoopInstant.now(), UInt64(1_000_000_000))
         #expect(pings.due == .never)
-        pings.requestGoesOut(at: start, every: second)
-        pings.requestGoesOut(at: start.advanced(byNanoseconds: 500), every: second)
+        pings.requestSent(at: start, every: second)
+        pings.requestSent(at: start.advanced(byNanoseconds: 500), every: second)
         #expect(pings.due == start.advanced(byNanoseconds: second))
         let later = start.advanced(byNanoseconds: second)
         pings.sent(at: later, every: second, isNeeded: true)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Suspension while waiting for a connection", .timeLimit(.minutes(4)))
 struct HeldInQueueTimingTests {
-    @Test func theQueueClockStandsStill() async throws {
+    @Test func queueTimeoutPausesWhileSuspended() async throws {
         try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
             server.script("/never", .hanging)
             let started = AsyncStream<Void>.makeStream()

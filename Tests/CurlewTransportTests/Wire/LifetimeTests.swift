@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Lifetime of transports", .timeLimit(.minutes(4)))
 struct LifetimeTests {
-    @Test func shutdownFailsWhatRunsAndWhatComes() async throws {
+    @Test func shutdownFailsRunningAndLaterRequests() async throws {
         let server = try TestServer()
         var configuration = TransportConfiguration()
         configuration.proxy = .none
@@ -35,7 +35,7 @@ struct LifetimeTests {
         try await server.waitForOpenConnections(atMost: 0)
     }
 
-    @Test func manyTransportsComeAndGo() async throws {
+    @Test func manyTransportsCloseTheirConnections() async throws {
         let server = try TestServer()
         for _ in 0..<50 {
             let transport = CurlTransport()

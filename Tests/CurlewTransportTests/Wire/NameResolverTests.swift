@@ -22,6 +22,14 @@ struct NameResolverTests {
         /// `answer` gets the number of the question, from 1 on.
         init(_ answer: @escaping @Sendable (Int) async throws -> DNSAnswer) { self.answer = answer }
 
+        /// Answers with the loopback address when the gate is open.
+        convenience init(heldBy gate: Gate) {
+            self.init { _ in
+                try await gate.wait()
+                return NameResolverTests.loopback
+            }
+        }
+
         var asked: [HostAndPort] { state.withLock { $0.asked } }
 
         func resolve(_ host: String, _ port: Int) async throws -> DNSAnswer {
@@ -71,7 +79,7 @@ struct NameResolverTests {
 
     // MARK: Answers
 
-    @Test func theAddressIsTheResolversAndTheHostTheURLs() async throws {
+    @Test func addressComesFromResolverAndHostFieldFromURL() async throws {
         let registry = Registry { _ in Self.loopback }
         try await withRegistry(registry) { transport, server in
             let answer = try await transport.fetch(request(url(server, "Shop.Test.")))
@@ -93,7 +101,7 @@ struct NameResolverTests {
     }
 
     /// Nothing listens on 127.0.0.2. libcurl's own cache must not answer with an earlier address, in either direction.
-    @Test func aNewerAnswerWins() async throws {
+    @Test func newerResolverAnswerIsUsed() async throws {
         let registry = Registry { number in
             DNSAnswer(addresses: [number.isMultiple(of: 2) ? "127.0.0.1" : "127.0.0.2"], timeToLive: .zero)
         }
@@ -108,9 +116,9 @@ struct NameResolverTests {
         }
     }
 
-    /// A transfer has addresses when it enters the line of its origin. Once libcurl has room for it, they may be old.
+    /// A transfer has addresses when it enters the queue of its origin. Once libcurl has room for it, they may be old.
     /// Nothing listens on 127.0.0.2.
-    @Test func aNewerAnswerServesThoseInLine() async throws {
+    @Test func newerResolverAnswerIsUsedForQueuedRequests() async throws {
         let (isLaunched, isDone) = (Gate(), Gate())
         let registry = Registry { number in
             switch number {
@@ -121,8 +129,8 @@ struct NameResolverTests {
             default: return DNSAnswer(addresses: ["127.0.0.2"], timeToLive: .seconds(3600))
             }
         }
-        // Twice `most` wait within libcurl, and may be connected to either address.
-        let (count, outside) = (3 * ConnectionLines.most, ConnectionLines.most)
+        // Twice `mostInside` wait within libcurl, and may be connected to either address.
+        let (count, outside) = (3 * ConnectionQueues.mostInside, ConnectionQueues.mostInside)
         try await withRegistry(registry) {
             $0.maximumConnectionsPerHost = 1
         } _: { transport, server in
@@ -138,7 +146,7 @@ struct NameResolverTests {
                     } catch { return error.code }
                 }
                 for _ in 0..<count { group.addTask { await next() } }
-                try await CurlewTesting.eventually { transport.statistics.liveTransfers == count + 1 }
+                try await eventually { transport.statistics.liveTransfers == count + 1 }
                 isLaunched.open()
                 try await transport.expectPool(of: target) { $0.waiting == count }
                 group.addTask { await next() }
@@ -153,14 +161,14 @@ struct NameResolverTests {
         }
     }
 
-    @Test func otherAddressesAreTriedToo() async throws {
+    @Test func otherResolvedAddressesAreTried() async throws {
         let registry = Registry { _ in DNSAnswer(addresses: ["127.0.0.2", "127.0.0.1"]) }
         try await withRegistry(registry) { transport, server in
             try await succeeds(transport, request(url(server)))
         }
     }
 
-    @Test func anOpenConnectionIsReusedWhateverTheAddress() async throws {
+    @Test func openConnectionIsReusedForAnyAddress() async throws {
         let registry = Registry { number in
             DNSAnswer(addresses: [number == 1 ? "127.0.0.1" : "127.0.0.2"], timeToLive: .zero)
         }
@@ -170,17 +178,14 @@ struct NameResolverTests {
         }
     }
 
-    @Test func aThousandRequestsAskOnce() async throws {
+    @Test func thousandRequestsCallTheResolverOnce() async throws {
         let gate = Gate()
-        let registry = Registry { _ in
-            try await gate.wait()
-            return Self.loopback
-        }
+        let registry = Registry(heldBy: gate)
         try await withRegistry(registry) { transport, server in
             let target = url(server)
             let count = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<1_000 { group.addTask { try await succeeds(transport, request(target)) } }
-                try await CurlewTesting.eventually { transport.statistics.liveTransfers == 1_000 }
+                try await eventually { transport.statistics.liveTransfers == 1_000 }
                 #expect(transport.statistics.easyHandlesInUse == 0)
                 gate.open()
                 return try await group.reduce(0) { $0 + ($1 == 200 ? 1 : 0) }
@@ -190,7 +195,7 @@ struct NameResolverTests {
         }
     }
 
-    @Test func addressesAndOverridesAreNotAskedFor() async throws {
+    @Test func resolverIsNotCalledForAddressesAndOverrides() async throws {
         let registry = Registry { _ in throw Unreachable() }
         try await withRegistry(registry) {
             $0.dns.overrides = ["known.test": ["127.0.0.1"]]
@@ -206,7 +211,7 @@ struct NameResolverTests {
         }
     }
 
-    @Test func byteConnectionsAskAsWell() async throws {
+    @Test func byteConnectionsUseTheResolver() async throws {
         let registry = Registry { _ in Self.loopback }
         try await withRegistry(registry) { transport, server in
             let connection = try await transport.connect(request(url(server)), sendBuffer: 1024)
@@ -219,7 +224,7 @@ struct NameResolverTests {
 
     // MARK: Failures
 
-    @Test func anErrorOfTheResolverIsTheCause() async throws {
+    @Test func resolverErrorIsTheUnderlyingError() async throws {
         let registry = Registry { _ in throw Unreachable() }
         try await withRegistry(registry) { transport, server in
             for count in 1...2 {
@@ -262,11 +267,8 @@ struct NameResolverTests {
     }
 
     @Test(arguments: [CurlewError.Code.connectTimedOut, .totalTimedOut])
-    func aResolverThatHangsIsATimeout(_ code: CurlewError.Code) async throws {
-        let registry = Registry { _ in
-            try await Gate().wait()
-            return Self.loopback
-        }
+    func hangingResolverIsATimeout(_ code: CurlewError.Code) async throws {
+        let registry = Registry(heldBy: Gate())
         try await withRegistry(registry) { transport, server in
             let slow = request(url(server)) {
                 if code == .totalTimedOut {
@@ -278,23 +280,20 @@ struct NameResolverTests {
             let error = await transport.failure(slow)
             #expect(error.code == code && error.phase == .resolve, "\(error)")
             // The resolver's task is cancelled, because no request waits for its answer.
-            try await CurlewTesting.eventually { registry.state.withLock { $0.cancelled } == 1 }
+            try await eventually { registry.state.withLock { $0.cancelled } == 1 }
             #expect(server.connectionCount == 0)
         }
     }
 
-    @Test func aCancelledRequestLeavesTheOthersTheirAnswer() async throws {
+    @Test func cancelledRequestDoesNotCancelSharedLookup() async throws {
         let gate = Gate()
-        let registry = Registry { _ in
-            try await gate.wait()
-            return Self.loopback
-        }
+        let registry = Registry(heldBy: gate)
         try await withRegistry(registry) { transport, server in
             let target = url(server)
             let first = Task { await transport.failure(request(target)) }
             try await gate.waitForArrivals(count: 1)
             async let second = succeeds(transport, request(target))
-            try await CurlewTesting.eventually { transport.statistics.liveTransfers == 2 }
+            try await eventually { transport.statistics.liveTransfers == 2 }
             first.cancel()
             let error = await first.value
             #expect(error.code == .cancelled && error.phase == .resolve)
@@ -304,7 +303,7 @@ struct NameResolverTests {
         }
     }
 
-    @Test func theLastCancellationCancelsTheResolver() async throws {
+    @Test func cancellingTheLastRequestCancelsTheResolver() async throws {
         let gate = Gate()
         let registry = Registry { number in
             if number == 1 { try await gate.wait() }
@@ -316,19 +315,16 @@ struct NameResolverTests {
             try await gate.waitForArrivals(count: 1)
             task.cancel()
             #expect(await task.value.code == .cancelled)
-            try await CurlewTesting.eventually { registry.state.withLock { $0.cancelled } == 1 }
+            try await eventually { registry.state.withLock { $0.cancelled } == 1 }
             // The next request asks the resolver again.
             try await succeeds(transport, request(target))
             #expect(registry.asked.count == 2)
         }
     }
 
-    @Test func aControlCancelsASuspendedRequestAndOneThatResolves() async throws {
+    @Test func controlCancelsSuspendedAndResolvingRequests() async throws {
         let gate = Gate()
-        let registry = Registry { _ in
-            try await gate.wait()
-            return Self.loopback
-        }
+        let registry = Registry(heldBy: gate)
         try await withRegistry(registry) { transport, server in
             let target = url(server)
             for isSuspended in [false, true] {
@@ -342,7 +338,7 @@ struct NameResolverTests {
         }
     }
 
-    @Test func aRequestThatIsSuspendedMeanwhileAsksAgainWhenItIsResumed() async throws {
+    @Test func requestSuspendedWhileResolvingResolvesAgain() async throws {
         let gate = Gate()
         let registry = Registry { number in
             if number == 1 { try await gate.wait() }
@@ -365,24 +361,21 @@ struct NameResolverTests {
 
     @Test func shutdownEndsRequestsThatResolve() async throws {
         let gate = Gate()
-        let registry = Registry { _ in
-            try await gate.wait()
-            return Self.loopback
-        }
+        let registry = Registry(heldBy: gate)
         try await withRegistry(registry) { transport, server in
             let target = url(server)
             async let failure = transport.failure(request(target))
             try await gate.waitForArrivals(count: 1)
             await transport.shutdown()
             #expect(await failure.code == .sessionClosed)
-            try await CurlewTesting.eventually { registry.state.withLock { $0.cancelled } == 1 }
+            try await eventually { registry.state.withLock { $0.cancelled } == 1 }
         }
     }
 
     /// The resolver of a host asks its own transport for the next host of the list, and that of the last host for the
     /// first one. No connect timeout ends the wait.
     @Test(arguments: [["shop.test"], ["a.test", "b.test"], ["a.test", "b.test", "c.test"]])
-    func aResolverThatNeedsItsOwnAnswerFailsAtOnce(_ hosts: [String]) async throws {
+    func resolverThatWaitsForItselfFailsAtOnce(_ hosts: [String]) async throws {
         let made = Lock<CurlTransport?>(nil)
         let server = try TestServer()
         let requests = hosts.map { host in
@@ -411,7 +404,7 @@ struct NameResolverTests {
 
     /// A resolver may start a task that outlives it. Once the resolver has answered, a request of the task does not
     /// wait for itself.
-    @Test func aTaskOfAResolverThatHasAnsweredMayAsk() async throws {
+    @Test func taskStartedByResolverMayUseItAfterItsAnswer() async throws {
         let made = Lock<CurlTransport?>(nil)
         let later = Lock<Task<Int, any Error>?>(nil)
         let answered = Gate()

@@ -15,6 +15,7 @@ struct PlainPeerTests {
             peer.untilDelivered()
             while !peer.read().isEmpty {}
         }
+        defer { server.stop() }
         try await withTransport { transport, _ in
             let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
             let error = await transport.failure(request(url))

@@ -9,19 +9,18 @@ import Testing
 struct ResendTests {
     private func afterOneExchange(
         method: HTTPMethod,
-        mayBeResent: Bool? = nil,
         _ body: (CurlTransport, TestServer, TransferRequest) async throws -> Void
     ) async throws {
         try await withTransport { transport, server in
             _ = try await transport.fetch(request(server.url("/get")))
             // The server reads the next request over the same connection and closes without a response.
             server.script("/x", .text("").faulting(.close, at: .beforeHead), .text("again"))
-            let second = request(server.url("/x"), method: method) { $0.options.mayBeResentSilently = mayBeResent }
+            let second = request(server.url("/x"), method: method)
             try await body(transport, server, second)
         }
     }
 
-    @Test func isLetThroughForIdempotentRequests() async throws {
+    @Test func idempotentRequestIsResent() async throws {
         try await afterOneExchange(method: .get) { transport, server, request in
             let text = try await transport.fetch(request).text
             #expect(text == "again")
@@ -30,7 +29,7 @@ struct ResendTests {
     }
 
     /// libcurl 7.88 to 8.16 counts repetitions over a handle's whole life and gives up at the sixth.
-    @Test func doesNotAddUpFromRequestToRequest() async throws {
+    @Test func resendsAreCountedPerRequest() async throws {
         try await withTransport { transport, server in
             _ = try await transport.fetch(request(server.url("/get")))
             for round in 1...8 {
@@ -42,7 +41,7 @@ struct ResendTests {
         }
     }
 
-    @Test func isStoppedForOthers() async throws {
+    @Test func nonIdempotentRequestIsNotResent() async throws {
         try await afterOneExchange(method: .post) { transport, server, request in
             let error = await transport.failure(request)
             #expect(error.code == .receiveFailed)
@@ -52,7 +51,7 @@ struct ResendTests {
     }
 
     @Test(arguments: [0, 3, 300_000])
-    func anIdleConnectionThatWasResetTakesNothing(_ size: Int) async throws {
+    func resetIdleConnectionIsNotUsed(_ size: Int) async throws {
         try await withTransport { transport, server in
             let gate = Gate()
             server.script("/first", .text("first").stalling(until: gate, at: .atEnd).faulting(.reset, at: .atEnd))
@@ -70,19 +69,7 @@ struct ResendTests {
         }
     }
 
-    @Test func theRequestDecidesWhereItSays() async throws {
-        try await afterOneExchange(method: .post, mayBeResent: true) { transport, _, request in
-            let text = try await transport.fetch(request).text
-            #expect(text == "again")
-        }
-        try await afterOneExchange(method: .get, mayBeResent: false) { transport, _, request in
-            let error = await transport.failure(request)
-            #expect(error.code == .receiveFailed)
-            #expect(error.isSafeToRetry)
-        }
-    }
-
-    @Test func aChallengeAllowsOneRoundAndNoRepetitionOfIt() async throws {
+    @Test func answeredChallengeIsNotResent() async throws {
         try await withTransport { transport, server in
             server.script(
                 "/x",
@@ -110,7 +97,6 @@ struct ResendTests {
                     request(server.url("/digest-auth/auth/user/secret"), method: .post, body: body) {
                         $0.options.authentication = TransferAuthentication(
                             scheme: .digest, username: "user", password: "secret")
-                        $0.options.mayBeResentSilently = false
                     }, sink)
                 #expect(answer.status == 200)
                 // One head reaches the sink, because libcurl handles the challenge itself.
@@ -170,7 +156,7 @@ struct ResendTests {
         ("127.0.0.0/8", ["127.0.0.1", "127.1", "0x7f000001", "2130706433", "0177.0.0.1", "127%2E0.0.1"]),
         ("localhost", ["localhost", "LOCALHOST", "localhos%74"]), (".corp", ["intern.corp", "intern%2Ecorp"]),
     ])
-    func whatGoesPastATrustedProxyIsJudged(_ exclusion: String, _ hosts: [String]) async throws {
+    func hostExemptFromTrustedProxyIsChecked(_ exclusion: String, _ hosts: [String]) async throws {
         let proxy = try #require(URL(string: "http://127.0.0.1:1"))
         try await withTransport({
             $0.proxy = .url(proxy, exclusions: [exclusion])

@@ -14,7 +14,7 @@ struct SentAsWrittenTests {
         "/last",
     ]
 
-    @Test func dotsStayInAPath() async throws {
+    @Test func keptDotSegmentsAreSentInPath() async throws {
         try await withTransport({ $0.keepsDotSegments = true }) { transport, server in
             for path in Self.paths {
                 _ = try await transport.fetch(request(server.url(path)))
@@ -26,14 +26,14 @@ struct SentAsWrittenTests {
         }
     }
 
-    @Test func dotsAreResolvedUnlessTheyAreToStay() async throws {
+    @Test func dotSegmentsAreResolvedByDefault() async throws {
         try await withTransport { transport, server in
             _ = try await transport.fetch(request(server.url("/a/../b/./c?d=/../e")))
             #expect(server.requests.last?.target == "/b/c?d=/../e")
         }
     }
 
-    @Test func dotsStayOnTheirWayThroughAProxy() async throws {
+    @Test func keptDotSegmentsAreSentThroughProxy() async throws {
         let proxy = try TestServer()
         try await withTransport({
             $0.proxy = .url(proxy.url("/"))
@@ -48,7 +48,7 @@ struct SentAsWrittenTests {
         proxy.stop()
     }
 
-    @Test func dotsAreSignedAsAServiceResolvesThem() async throws {
+    @Test func signatureUsesResolvedDotSegments() async throws {
         try await withTransport({ $0.keepsDotSegments = true }) { transport, server in
             let sign = { (request: inout TransferRequest) in
                 request.headers = ["X-Amz-Date": "20150830T123600Z"]
@@ -72,7 +72,7 @@ struct SentAsWrittenTests {
     ]
 
     @Test(arguments: [false, true])
-    func acceptIsAddedOnlyWhereItMay(_ adds: Bool) async throws {
+    func acceptFieldIsAddedOnlyIfEnabled(_ adds: Bool) async throws {
         try await withTransport({ $0.addsAccept = adds }) { transport, server in
             for (method, body) in [(HTTPMethod.get, BodySource.none), (.post, .data(Data("x".utf8)))] {
                 // Twice, because the second round uses the cached plans of the first.
@@ -92,7 +92,7 @@ struct SentAsWrittenTests {
         }
     }
 
-    @Test func anAcceptOfOnesOwnIsSentOnce() async throws {
+    @Test func explicitAcceptFieldIsSentOnce() async throws {
         try await withTransport({ $0.addsAccept = false }) { transport, server in
             for (own, defaults) in [
                 (["accept": "a/b"], nil), ([:], ["Accept": "a/b"]), (["accept": "a/b"], ["Accept": "c/d"]),

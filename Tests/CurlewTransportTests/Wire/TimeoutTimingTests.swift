@@ -15,7 +15,7 @@ struct TimeoutTimingTests {
         return timeouts
     }
 
-    @Test func firstByte() async throws {
+    @Test func firstByteTimeoutEndsUnansweredRequest() async throws {
         try await withTransport { transport, server in
             server.script("/x", .hanging)
             let error = await transport.failure(
@@ -27,7 +27,7 @@ struct TimeoutTimingTests {
         }
     }
 
-    @Test func idleInTheBody() async throws {
+    @Test func idleTimeoutEndsStalledBody() async throws {
         try await withTransport { transport, server in
             server.script("/x", .bytes(1000).faulting(.stall(), at: .inBody(after: 10)))
             let error = await transport.failure(
@@ -38,7 +38,7 @@ struct TimeoutTimingTests {
         }
     }
 
-    @Test func emptyFramesOfABodyAreNoProgress() async throws {
+    @Test func emptyBodyFramesDoNotRestartIdleTimeout() async throws {
         let server = try FrameServer { _, stream in
             [Frame.head(stream), Frame.data(stream, [1])]
                 + Array(repeating: [Frame.gate, Frame.data(stream, [])], count: 10_000).flatMap(\.self)
@@ -63,7 +63,7 @@ struct TimeoutTimingTests {
         }
     }
 
-    @Test func idleRestartsWithEveryByte() async throws {
+    @Test func idleTimeoutRestartsWithEveryByte() async throws {
         try await withTransport { transport, server in
             let step = Duration.milliseconds(500).asTestBound
             server.script("/x", .bytes(8).faulting(.dribble(bytes: 1, every: step), at: .inBody(after: 0)))
@@ -77,7 +77,7 @@ struct TimeoutTimingTests {
         }
     }
 
-    @Test func total() async throws {
+    @Test func totalTimeoutEndsSlowResponse() async throws {
         try await withTransport { transport, server in
             server.script(
                 "/x", .bytes(100).faulting(.dribble(bytes: 1, every: .milliseconds(20)), at: .inBody(after: 0)))
@@ -92,7 +92,7 @@ struct TimeoutTimingTests {
         }
     }
 
-    @Test func queue() async throws {
+    @Test func queueTimeoutEndsQueuedRequest() async throws {
         try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
             let gate = Gate()
             server.script("/first", .text("first").stalling(until: gate, at: .beforeHead))
@@ -115,7 +115,7 @@ struct TimeoutTimingTests {
         }
     }
 
-    @Test func connectWhereNobodyAnswers() async throws {
+    @Test func connectTimeoutEndsUnansweredConnect() async throws {
         try await withTransport { transport, _ in
             // A listener whose backlog is full drops SYNs.
             let deaf = try DeafListener()
@@ -130,7 +130,7 @@ struct TimeoutTimingTests {
         }
     }
 
-    @Test func clocksStandStillWhileTheSinkPauses() async throws {
+    @Test func timeoutsPauseWhileSinkIsPaused() async throws {
         try await withTransport { transport, server in
             // The response arrives in one piece, because the idle timeout would run between the head and the body.
             let body = String(repeating: "x", count: 20_000)
@@ -153,7 +153,7 @@ struct TimeoutTimingTests {
         }
     }
 
-    @Test func aSlowSourceIsNotThePeersFault() async throws {
+    @Test func slowBodySourceDoesNotCauseIdleTimeout() async throws {
         try await withTransport { transport, server in
             // The response has no body, because the idle timeout would run between the head and the body.
             server.script("/post", .status(204))

@@ -106,7 +106,41 @@ struct TrailerTests {
                 request(url) { $0.options.timeouts.idle = .milliseconds(100) }, sink)
             #expect(error.code == .idleTimedOut && error.responseCode == 200, "\(error)")
             #expect(sink.text == "hello")
-            #expect(await eventually { server.openConnections == 0 })
+            try await eventually { server.openConnections == 0 }
+        }
+    }
+
+    // MARK: Received over HTTP/2
+
+    /// Frames of a response that announces trailers.
+    private static func announcing(_ stream: UInt32, isComplete: Bool) -> [[UInt8]] {
+        // A literal field without indexing, with a new name (RFC 7541, 6.2.2).
+        let trailer = [0x00, 7] + Array("trailer".utf8) + [5] + Array("x-sum".utf8)
+        return [
+            Frame.bytes(1, flags: 4, stream: stream, [0x88] + trailer),
+            Frame.data(stream, Array("hello".utf8), ends: isComplete),
+        ]
+    }
+
+    @Test("announced trailers that do not arrive over HTTP/2 are absent")
+    func announcedOverHTTP2() async throws {
+        try await withFrames({ _, stream in Self.announcing(stream, isComplete: true) }) { transport, server in
+            for _ in 0..<2 {
+                let answer = try await transport.fetch(request(server.url))
+                #expect(answer.outcome.head.headers["trailer"] == "x-sum")
+                #expect(answer.text == "hello" && answer.outcome.trailers == [:])
+            }
+        }
+    }
+
+    @Test("a response over HTTP/2 whose trailers do not arrive fails with the idle timeout")
+    func heldBackOverHTTP2() async throws {
+        try await withFrames({ _, stream in Self.announcing(stream, isComplete: false) }) { transport, server in
+            let sink = CollectingSink()
+            let error = await transport.failure(
+                request(server.url) { $0.options.timeouts.idle = Duration.milliseconds(500).asTestBound }, sink)
+            #expect(error.code == .idleTimedOut && error.responseCode == 200, "\(error)")
+            #expect(sink.text == "hello")
         }
     }
 

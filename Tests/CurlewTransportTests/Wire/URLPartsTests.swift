@@ -49,14 +49,14 @@ struct URLPartsTests {
         }
     }
 
-    @Test func goOutAsTheyAlwaysDid() async throws {
+    @Test func plainURLsAreSentAsByLibcurl() async throws {
         try await withTransport { transport, server in
             try await compare("http://127.0.0.1:\(server.port)", transport, server)
             #expect(transport.statistics.easyHandlesIdle == 1)
         }
     }
 
-    @Test func goToAProxyWhole() async throws {
+    @Test func proxyReceivesTheWholeURL() async throws {
         let proxy = try TestServer()
         try await withTransport({ $0.proxy = .url(proxy.url("/")) }) { transport, _ in
             try await compare("http://origin.test:81", transport, proxy)
@@ -65,7 +65,7 @@ struct URLPartsTests {
         proxy.stop()
     }
 
-    @Test func areThoseOfTheirOrigin() async throws {
+    @Test func urlPartsReachTheirOrigin() async throws {
         let second = try TestServer()
         try await withTransport { transport, first in
             let origins = [
@@ -90,7 +90,7 @@ struct URLPartsTests {
     }
 
     /// Digest signs the target. The handle is reset before and after such a request.
-    @Test func areWhatDigestSigns() async throws {
+    @Test func digestSignsTheSentTarget() async throws {
         try await withTransport { transport, server in
             for round in 0..<4 {
                 for path in ["/digest-auth/auth/user/secret?\(round)", "/digest-auth/auth/user/secret"] {
@@ -110,7 +110,7 @@ struct URLPartsTests {
         }
     }
 
-    @Test func areEachRequestsOwnWhereManyRun() async throws {
+    @Test func concurrentRequestsUseTheirOwnURLs() async throws {
         try await withTransport { transport, server in
             for _ in 0..<3 {
                 try await withThrowingTaskGroup(of: (Int, Int).self) { group in

@@ -33,7 +33,7 @@ struct UnaskedSendingTests {
         }
     }
 
-    @Test func aBodyThatWaitsForItsSourceGoesOn() async throws {
+    @Test func uploadContinuesAfterWaitingForItsSource() async throws {
         try await withOldTransport { transport, server in
             let body = ScriptedBody([.bytes("one "), .pending, .bytes("two")])
             body.onPending { $0.wake() }
@@ -44,7 +44,7 @@ struct UnaskedSendingTests {
         }
     }
 
-    @Test func aLateResponseIsNoLateConnection() async throws {
+    @Test func lateResponseIsNoConnectTimeout() async throws {
         try await withOldTransport { transport, server in
             let limit = Duration.milliseconds(200).asTestBound
             server.script("/late", .text("late").delayed(by: limit * 2))
@@ -55,7 +55,7 @@ struct UnaskedSendingTests {
     }
 
     /// The server may have carried the request out.
-    @Test func whatWasSentIsNotSafeToRetry() async throws {
+    @Test func sentPOSTIsNotSafeToRetry() async throws {
         try await withOldTransport { transport, server in
             server.script("/cut", .text("").faulting(.close, at: .beforeHead))
             let error = await transport.failure(request(server.url("/cut"), method: .post))

@@ -28,7 +28,7 @@ struct UploadTests {
         }
     }
 
-    @Test func methodsWithoutABodySayContentLengthWhereItIsExpected() async throws {
+    @Test func emptyPOSTAndPUTSendContentLengthZero() async throws {
         try await withTransport { transport, server in
             for (method, length) in [(HTTPMethod.post, "0"), (.put, "0"), (.patch, "0"), (.delete, nil), (.get, nil)] {
                 _ = try await transport.fetch(request(server.url("/anything"), method: method))
@@ -41,7 +41,7 @@ struct UploadTests {
         }
     }
 
-    @Test func aCallersFramingFieldsAreNotSent() async throws {
+    @Test func framingFieldsOfCallerAreNotSent() async throws {
         try await withTransport { transport, server in
             _ = try await transport.fetch(
                 request(
@@ -58,7 +58,7 @@ struct UploadTests {
         }
     }
 
-    @Test func filesAndTheirRanges() async throws {
+    @Test func filesAndRangesOfFilesAreUploaded() async throws {
         try await withTransport { transport, server in
             let data = TestServer.patternBytes(count: 500_000)
             let file = URL(filePath: NSTemporaryDirectory()).appending(path: "curlew-\(UUID())")
@@ -86,7 +86,7 @@ struct UploadTests {
         }
     }
 
-    @Test func aStreamThatEndsEarlyOrFailsIsATypedError() async throws {
+    @Test func streamThatEndsEarlyOrFailsIsAnError() async throws {
         try await withTransport { transport, server in
             let short = ScriptedBody([.bytes("hello"), .end])
             let early = await transport.failure(
@@ -103,7 +103,7 @@ struct UploadTests {
         }
     }
 
-    @Test func expectContinueIsSentWhereItIsWorthIt() async throws {
+    @Test func expectContinueIsSentForLargeBodies() async throws {
         try await withTransport { transport, server in
             let small = Data(count: 1000)
             let large = Data(count: 2 << 20)
@@ -190,6 +190,55 @@ struct UploadTests {
         }
     }
 
+    /// The request's body has been sent by then, so libcurl does not repeat the request by itself, and passes the body
+    /// of the refusal on.
+    @Test func endlessBodyOfRefusedExpectationDoesNotPreventResend() async throws {
+        let data = TestServer.patternBytes(count: 1000)
+        let server = try ByteServer { peer in
+            let isExpecting = peer.readHead().contains("Expect: 100-continue")
+            if isExpecting { peer.write("HTTP/1.1 100 Continue\r\n\r\n") }
+            guard peer.read(exactly: 1000).count == 1000 else { return }
+            guard isExpecting else { return peer.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\ntaken") }
+            peer.write("HTTP/1.1 417 no\r\nTransfer-Encoding: chunked\r\n\r\n")
+            let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x78, count: 0x10000) + Array("\r\n".utf8)
+            while peer.write(chunk) {}
+        }
+        defer { server.stop() }
+        try await withTransport { transport, _ in
+            let sink = CollectingSink()
+            let answer = try await transport.fetch(
+                request(server.url, method: .post, body: .data(data)) {
+                    $0.options.expectContinue = .always
+                    $0.options.timeouts.total = .seconds(60)
+                }, sink)
+            #expect(answer.status == 200)
+            #expect(answer.text == "taken")
+        }
+    }
+
+    @Test("a refusal of an expectation whose body drips is bounded by the idle timeout, and the request is repeated")
+    func unfinishedRefusal() async throws {
+        let server = try ByteServer { peer in
+            let isExpecting = peer.readHead().contains("Expect: 100-continue")
+            if isExpecting { peer.write("HTTP/1.1 100 Continue\r\n\r\n") }
+            guard peer.read(exactly: 1000).count == 1000 else { return }
+            guard isExpecting else { return peer.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\ntaken") }
+            peer.write("HTTP/1.1 417 no\r\nContent-Length: 1000000\r\n\r\n")
+            // Until the client closes the connection.
+            while peer.write([0x78]) { usleep(50_000) }
+        }
+        defer { server.stop() }
+        try await withTransport { transport, _ in
+            let answer = try await transport.fetch(
+                request(server.url, method: .post, body: .data(TestServer.patternBytes(count: 1000))) {
+                    $0.options.expectContinue = .always
+                    $0.options.timeouts.idle = Duration.seconds(1).asTestBound
+                    $0.options.timeouts.total = .seconds(60)
+                }, CollectingSink())
+            #expect(answer.status == 200 && answer.text == "taken")
+        }
+    }
+
     @Test func aRefusalOfACallersOwnExpectationIsAResponse() async throws {
         try await withTransport { transport, server in
             server.route("/x", expectation: .refuse) { _ in .text("") }
@@ -203,7 +252,7 @@ struct UploadTests {
         }
     }
 
-    @Test func aRefusedExpectationOfAStreamThatWasNotBegunIsRepeated() async throws {
+    @Test func unreadStreamIsSentWithoutRefusedExpect() async throws {
         try await withTransport { transport, server in
             server.script("/x", .text("").changed { $0.expectation = .refuse }, .text("taken"))
             // libcurl starts to send the body if its expectation gets no response within a second. Therefore the source

@@ -1,5 +1,7 @@
+import Curlew
 import CurlewCore
 import CurlewLocks
+import CurlewTesting
 import CurlewTransport
 import Foundation
 
@@ -72,6 +74,26 @@ extension Transport {
     }
 }
 
+extension CurlTransport {
+    /// Performs one exchange whose task is cancelled after the head has arrived, and returns its error.
+    func failureIfCancelledAfterHead(_ url: URL) async throws -> CurlewError? {
+        let sink = CollectingSink()
+        let request = makeRequest(url)
+        let running = Task { () async -> CurlewError? in
+            do throws(CurlewError) {
+                _ = try await perform(request, sink: sink)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        defer { running.cancel() }
+        try await eventually { sink.current.head != nil }
+        running.cancel()
+        return await running.value
+    }
+}
+
 /// A transport that uses no proxy, whatever the environment of the machine names.
 func makeTransport(_ change: (inout TransportConfiguration) throws -> Void) rethrows -> CurlTransport {
     var configuration = TransportConfiguration()
@@ -88,4 +110,16 @@ func makeTrustingTransport(_ change: (inout TransportConfiguration) throws -> Vo
         configuration.tls.trustRoots = .file(try IntegrationEnvironment.file("CA_FILE"))
         try change(&configuration)
     }
+}
+
+/// A session that uses no proxy and trusts the CA of the test servers.
+func makeTrustingSession(
+    serverTrustManager: ServerTrustManager? = nil,
+    _ change: (inout SessionConfiguration) throws -> Void = { _ in }
+) throws -> Session {
+    var configuration = SessionConfiguration()
+    configuration.proxy = .none
+    configuration.tls.trustRoots = .file(try IntegrationEnvironment.file("CA_FILE"))
+    try change(&configuration)
+    return Session(configuration: configuration, serverTrustManager: serverTrustManager)
 }

@@ -2,15 +2,19 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// The byte connections of one engine: reads and writes for their users, and how they end.
+/// The byte connections of one engine: how they begin, are served, and end.
+///
+/// A byte connection has two sides: the `CurlByteConnection` of its user, on any thread, and the `LoopByteConnection`
+/// that reads and writes in the loop's turns. The user's calls arrive as `ByteConnectionCommand`s; both sides share a
+/// `SendQueue`. `OpenConnections` lists the connections of exchanges as well.
 ///
 /// Used only in the loop's turns, as is `Transfers`; debug builds assert this at most entries.
 final class ByteConnections {
     private let sockets: Sockets
     private let handles: Handles
     private let loop: EngineLoop
-    private var live: [Int: LiveConnection] = [:]
-    private var byDescriptor: [Int32: LiveConnection] = [:]
+    private var live: [Int: LoopByteConnection] = [:]
+    private var byDescriptor: [Int32: LoopByteConnection] = [:]
     private var lastNumber = 0
     private var isShutDown = false
     /// Shared by all connections: bytes that are read are copied out before anything else happens.
@@ -31,8 +35,10 @@ final class ByteConnections {
         let fd = curlew_get_socket(easy.handle)
         guard fd >= 0 else { return nil }
         lastNumber += 1
-        let queue = SendQueue(limit: transfer.plan.sendBuffer ?? 1, socket: LiveConnection.isPlain(transfer) ? fd : nil)
-        let connection = LiveConnection(number: lastNumber, fd: fd, easy: easy, queue: queue, transfer: transfer)
+        let isPlain = !transfer.plan.isTLS && !transfer.mayUseTLSProxy(sockets.settings)
+        let queue = SendQueue(limit: transfer.plan.sendBuffer ?? 1, socket: isPlain ? fd : nil)
+        let connection = LoopByteConnection(
+            number: lastNumber, fd: fd, easy: easy, queue: queue, url: transfer.request.url, isPlain: isPlain)
         connection.readFirst(scratch)
         live[lastNumber] = connection
         byDescriptor[fd] = connection
@@ -40,13 +46,13 @@ final class ByteConnections {
             number: lastNumber, queue: queue, loop: transfer.loop, metrics: transfer.result.metrics)
     }
 
-    func carryOut(_ command: ConnectionCommand, for number: Int) {
+    func execute(_ command: ByteConnectionCommand, for number: Int) {
         loop.assertOnLoop()
         guard let connection = live[number] else {
             return command.fail(isShutDown ? .transportShutDown : .connectionClosed())
         }
         if case .close = command { return end(connection, .connectionClosed()) }
-        connection.carryOut(command, scratch)
+        connection.execute(command, scratch)
         watch(connection)
     }
 
@@ -61,11 +67,11 @@ final class ByteConnections {
 
     /// Makes the poller watch for the events that the connection waits for. Without a waiting reader nothing is read,
     /// which stops the peer.
-    private func watch(_ connection: LiveConnection) {
+    private func watch(_ connection: LoopByteConnection) {
         let wanted = connection.wanted
         guard wanted != connection.watched else { return }
         connection.watched = wanted
-        sockets.setEvents(wanted, of: connection.fd)
+        sockets.setEvents(wanted, of: connection.fd, owner: .byteConnection)
     }
 
     func closeAll() {
@@ -74,23 +80,23 @@ final class ByteConnections {
         for connection in live.values { end(connection, .transportShutDown) }
     }
 
-    private func end(_ connection: LiveConnection, _ error: CurlewError) {
+    private func end(_ connection: LoopByteConnection, _ error: CurlewError) {
         live[connection.number] = nil
         byDescriptor[connection.fd] = nil
         connection.end(error)
         // This makes libcurl close the connection.
-        handles.close(connection.easy)
+        handles.closeByteConnection(of: connection.easy)
     }
 }
 
 extension Transfers {
-    /// Called when the connection that the transfer was to make is up. The connection outlives the transfer.
-    func connected(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        transfer.measureConnection(easy)
-        guard let connection = connections.adopt(easy, of: transfer) else {
+    /// Called when the byte connection that the transfer was to make is up. The connection outlives the transfer.
+    func byteConnectionOpened(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
+        transfer.measure(easy)
+        guard let connection = byteConnections.adopt(easy, of: transfer) else {
             return fail(transfer, transfer.makeError(.connectFailed, "the connection was closed at once"))
         }
-        transfer.result.connection = connection
+        transfer.result.byteConnection = connection
         stopConnecting(transfer)
         // The handle stays in its multi handle, through which alone libcurl finds the connection.
         easy.transfer = nil
@@ -100,8 +106,8 @@ extension Transfers {
     }
 }
 
-/// A command from a connection's user to the loop.
-enum ConnectionCommand: Sendable {
+/// A call of a byte connection's user, for the loop.
+enum ByteConnectionCommand: Sendable {
     typealias Answer<Value: Sendable> = UnsafeContinuation<Result<Value, CurlewError>, Never>
 
     case receive(Int, maximum: Int, Answer<[UInt8]?>)
@@ -112,7 +118,7 @@ enum ConnectionCommand: Sendable {
     case abandon(Int)
     case close
 
-    /// Answers a command that cannot be carried out.
+    /// Answers a command that cannot be executed.
     func fail(_ error: CurlewError) {
         switch self {
         case .receive(_, _, let answer): answer.resume(returning: .failure(error))
@@ -131,11 +137,11 @@ extension CurlewError {
     }
 }
 
-/// The calls of one kind that wait at a connection, in order.
-struct ConnectionWaits<Value: Sendable> {
+/// The calls of one kind that wait at a byte connection, in order.
+struct WaitingCalls<Value: Sendable> {
     struct Wait {
         let number: Int
-        let answer: ConnectionCommand.Answer<Value>
+        let answer: ByteConnectionCommand.Answer<Value>
         /// The most bytes that a reader accepts.
         var maximum = 0
     }

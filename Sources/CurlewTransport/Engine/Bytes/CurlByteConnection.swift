@@ -3,7 +3,7 @@ internal import CurlewLocks
 internal import Dispatch
 internal import Glibc
 
-/// A connection as its user sees it. Every call except `sendNow` becomes work for the loop.
+/// The user's side of a byte connection. Every call except `sendNow` becomes work for the loop.
 final class CurlByteConnection: ByteConnection {
     let metrics: TransferMetrics
     private let number: Int
@@ -27,7 +27,7 @@ final class CurlByteConnection: ByteConnection {
     func send(_ bytes: [UInt8]) async throws(CurlewError) {
         if bytes.isEmpty { return }
         let isFull = try queue.add(bytes.count)
-        give(.send(bytes))
+        post(.send(bytes))
         if isFull { try await wait { .awaitRoom($0, $1) } }
     }
 
@@ -37,26 +37,26 @@ final class CurlByteConnection: ByteConnection {
 
     func close() {
         queue.fail(.connectionClosed())
-        give(.close)
+        post(.close)
     }
 
-    private func give(_ command: ConnectionCommand) { loop.send(.connection(number, command)) }
+    private func post(_ command: ByteConnectionCommand) { loop.send(.byteConnection(number, command)) }
 
     /// Sends the loop a command and waits for its answer. A cancellation refers to the wait by its number.
     private func wait<Value: Sendable>(
-        for command: @Sendable (Int, ConnectionCommand.Answer<Value>) -> ConnectionCommand
+        for command: @Sendable (Int, ByteConnectionCommand.Answer<Value>) -> ByteConnectionCommand
     ) async throws(CurlewError) -> Value {
         let wait = queue.nextWait()
         let result = await withTaskCancellationHandler {
             await withUnsafeContinuation { answer in
-                guard loop.send(.connection(number, command(wait, answer))) else {
+                guard loop.send(.byteConnection(number, command(wait, answer))) else {
                     return answer.resume(returning: .failure(.transportShutDown))
                 }
                 // A cancellation before the command was queued found no wait to end, so it is repeated.
-                if Task.isCancelled { give(.abandon(wait)) }
+                if Task.isCancelled { post(.abandon(wait)) }
             }
         } onCancel: {
-            give(.abandon(wait))
+            post(.abandon(wait))
         }
         return try result.get()
     }
@@ -84,7 +84,8 @@ final class SendQueue: Sendable {
     private struct State {
         var queued = 0
         var failure: CurlewError?
-        /// A write found the connection broken. The kernel reports that once; a read then finds an ordinary end.
+        /// Whether a write found the connection broken. The kernel reports that once; a read then finds an ordinary
+        /// end.
         var isBroken = false
         var lastWait = 0
     }

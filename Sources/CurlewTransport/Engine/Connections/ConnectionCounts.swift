@@ -4,7 +4,7 @@ extension Transfers {
     /// The engine's connections at this moment.
     ///
     /// The transfers say which connections are in use, so that a request costs nothing until somebody asks. Those that
-    /// wait in line, which may be thousands, are counted by line.
+    /// wait in a queue, which may be thousands, are counted by queue.
     func snapshot() -> ConnectionSnapshot {
         loop.assertOnLoop()
         var origins: [ConnectionSnapshot.Origin: ConnectionSnapshot.Pool] = [:]
@@ -14,22 +14,16 @@ extension Transfers {
                 version: connection.version,
                 age: .nanoseconds(Int64(clamping: now.nanoseconds(since: connection.since))))
         }
-        var inUse = connections.openSockets
-        forEachOutsideLine { transfer in
-            guard case .running = transfer.stage else { return }
-            switch transfer.clocks.stretch {
-            case .queue: origins[transfer.plan.origin, default: .init()].waiting += 1
-            case .connect: origins[transfer.plan.origin, default: .init()].opening += 1
-            case .send, .firstByte, .receive:
-                if let socket = sockets.connections.socket(of: transfer.connection.name) {
-                    inUse.insert(socket)
-                } else {
-                    // A connection without a name: it carries one request at a time.
-                    origins[transfer.plan.origin]?.inUse += 1
-                }
+        var inUse = byteConnections.openSockets
+        forEachRunning { transfer, _, use in
+            switch use {
+            case .awaits: origins[transfer.plan.origin, default: .init()].waiting += 1
+            case .opens: origins[transfer.plan.origin, default: .init()].opening += 1
+            case .uses(let socket?): inUse.insert(socket)
+            case .uses(nil): origins[transfer.plan.origin]?.inUse += 1
             }
         }
-        forEachLine { first, count in origins[first.plan.origin, default: .init()].waiting += count }
+        queues.forEachQueue { first, count in origins[first.plan.origin, default: .init()].waiting += count }
         for socket in inUse {
             if let connection = sockets.connections[socket] { origins[connection.origin]?.inUse += 1 }
         }
@@ -56,19 +50,13 @@ extension Transfers {
             }
         }
         var (inUse, nameless) = (Set<Int32>(), 0)
-        forEachOutsideLine { transfer in
-            guard case .running = transfer.stage, let easy = transfer.easy, transfer.plan.origin == origin,
-                sockets.connections.usesMulti(easy.multi, for: origin)
-            else { return }
-            switch transfer.clocks.stretch {
-            case .queue: if transfer.plan.opensAnother { pool.opening += 1 }
-            case .connect: pool.opening += 1
-            case .send, .firstByte, .receive:
-                if let socket = sockets.connections.socket(of: transfer.connection.name) {
-                    inUse.insert(socket)
-                } else {
-                    nameless += 1
-                }
+        forEachRunning { transfer, multi, use in
+            guard transfer.plan.origin == origin, sockets.connections.usesMulti(multi, for: origin) else { return }
+            switch use {
+            case .awaits: if transfer.plan.opensAnother { pool.opening += 1 }
+            case .opens: pool.opening += 1
+            case .uses(let socket?): inUse.insert(socket)
+            case .uses(nil): nameless += 1
             }
         }
         // A connection that takes no further request counts towards the server's limit while it carries its last one.
@@ -77,13 +65,36 @@ extension Transfers {
         return pool
     }
 
+    /// Calls `body` with each transfer that has a handle, the index of its multi handle, and its use of a connection.
+    private func forEachRunning(_ body: (ActiveTransfer, Int, ConnectionUse) -> Void) {
+        forEachOutsideQueues { transfer in
+            guard case .running = transfer.stage, let easy = transfer.easy else { return }
+            switch transfer.clocks.stretch {
+            case .queue: body(transfer, easy.multi, .awaits)
+            case .connect: body(transfer, easy.multi, .opens)
+            case .send, .firstByte, .receive:
+                body(transfer, easy.multi, .uses(sockets.connections.socket(of: transfer.connection.name)))
+            }
+        }
+    }
+
     /// Whether the transfer is to open one more connection, and its origin has as many as it may have. libcurl would
     /// close an idle connection for it, or let it wait.
     func hasNothingToOpen(_ transfer: ActiveTransfer) -> Bool {
         guard transfer.plan.opensAnother else { return false }
         let (pool, limits) = (usablePool(of: transfer.plan.origin), settings.limits)
         // A spare multi handle has its part of the limit alone.
-        let most = sockets.connections.detour(of: transfer.plan.origin) == nil ? limits.host : limits.share(of: 0)
+        let most = sockets.connections.spareMulti(of: transfer.plan.origin) == nil ? limits.host : limits.share(of: 0)
         return pool.open + pool.opening >= most
     }
+}
+
+/// What a transfer that has a handle does with a connection.
+private enum ConnectionUse {
+    /// It waits for one within libcurl.
+    case awaits
+    case opens
+    /// It uses the connection with this socket; `nil` if that has no name, because it carries one request at a time, or
+    /// is not known.
+    case uses(Int32?)
 }

@@ -38,13 +38,14 @@ struct ConnectionRetirement: Equatable, Sendable {
 // transfer on it. Until then the connection does not count towards the limits: a new request must not wait for a stream
 // that may never end.
 extension Transfers {
-    /// Counts the exchange that the transfer begins as one of the connection's requests. Returns false if the
-    /// connection has reached a limit: the transfer gives it up before a byte is sent, and is enqueued again.
+    /// Counts the transfer's request as one of the connection's, and retires the connection if it has reached a limit.
+    /// Returns false if the connection takes no more requests: the transfer gives it up before a byte is sent, and is
+    /// enqueued again.
     ///
     /// Called for every send if the transport has limits. Repetitions are never refused: they continue a handshake, or
     /// an exchange that the connection's server has begun.
-    func beginExchange(
-        on name: ConnectionName, for transfer: ActiveTransfer, by limits: ConnectionRetirement
+    func admitRequest(
+        of transfer: ActiveTransfer, to name: ConnectionName, by limits: ConnectionRetirement
     ) -> Bool {
         loop.assertOnLoop()
         guard !transfer.plan.isAlone, let easy = transfer.easy,
@@ -109,14 +110,14 @@ extension Transfers {
         if connection.isMultiplexed, !connection.isRetired {
             guard let destination = sockets.connections.destination(behind: connection) else { return false }
             var carried: [Int32: [ActiveTransfer]] = [:]
-            forEachOutsideLine { transfer in
+            forEachOutsideQueues { transfer in
                 guard let (socket, other) = sockets.connections.find(transfer.connection.name), other.isShared,
                     other.origin == connection.origin
                 else { return }
                 carried[socket, default: []].append(transfer)
             }
             let idle = sockets.connections.retire(socket, carrying: Set(carried.keys), movingTo: destination)
-            for socket in idle { sockets.end(socket) }
+            for socket in idle { sockets.shutDown(socket) }
             for transfer in carried.values.joined() { transfer.easy?.closesConnectionAfterwards() }
         }
         easy.closesConnectionAfterwards()
@@ -130,6 +131,6 @@ extension Transfers {
             connection.version != .http3, !isUsed(connection.name, besides: transfer)
         else { return }
         sockets.connections.closed(socket)
-        sockets.end(socket)
+        sockets.shutDown(socket)
     }
 }

@@ -7,7 +7,7 @@ struct HTTP2Pings {
     private(set) var due = LoopInstant.never
 
     /// Called when a transport that sends PINGs sends a request.
-    mutating func requestGoesOut(at now: LoopInstant, every interval: UInt64) {
+    mutating func requestSent(at now: LoopInstant, every interval: UInt64) {
         guard due == .never else { return }
         due = now.advanced(byNanoseconds: interval)
     }
@@ -28,7 +28,7 @@ extension Transfers {
         loop.assertOnLoop()
         guard let interval = settings.pingInterval else { return }
         var busy: [Int: Set<Int32>] = [:]
-        forEachOutsideLine { transfer in
+        forEachOutsideQueues { transfer in
             guard transfer.sending.hasBegun,
                 let (socket, connection) = sockets.connections.find(transfer.connection.name),
                 connection.version == .http2
@@ -39,7 +39,7 @@ extension Transfers {
         for (index, sockets) in busy {
             guard let multi = handles.multi(at: index), multi.queuePings(every: interval / 1_000_000) else { continue }
             let full = self.sockets.connections.pingsQueued(in: index, carrying: sockets)
-            for socket in full { self.sockets.end(socket) }
+            for socket in full { self.sockets.shutDown(socket) }
             for socket in sockets { multi.socketReady(socket, CURL_CSELECT_IN) }
         }
     }

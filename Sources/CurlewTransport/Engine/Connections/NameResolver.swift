@@ -8,7 +8,7 @@ internal import CurlewLocks
 /// no single transfer owns the question, so the cancellation of one must not end it for the others. The task is
 /// cancelled when the last transfer that waits for it has ended.
 ///
-/// Two races have no effect. An answer that arrives while its transfer ends finds it ended (`Transfers.carryOut`). A
+/// Two races have no effect. An answer that arrives while its transfer ends finds it ended (`Transfers.execute`). A
 /// task that has answered although its question was dropped has another number than the question that was asked since.
 final class NameResolver: Sendable {
     private struct State {
@@ -90,12 +90,12 @@ extension Transfers {
     func resolved(_ transfer: ActiveTransfer, _ result: Result<[String], CurlewError>) {
         guard case .resolving = transfer.stage else { return }
         switch result {
-        case .failure(let error): fail(transfer, transfer.completed(error))
+        case .failure(let error): fail(transfer, transfer.withDetails(error))
         case .success(let addresses):
             transfer.clocks.resolvingEnded(at: now)
             // A suspended transfer asks again when it is resumed: by then the answer may have expired.
             if transfer.pauses.isSuspended {
-                transfer.stage = .held
+                transfer.stage = .suspended
                 return
             }
             transfer.stage = .created

@@ -51,7 +51,7 @@ struct OpenConnection {
     var requests = 0
     /// The number of PINGs that were queued since it last carried requests.
     var queuedPings = 0
-    /// It takes no further requests, and closes after those that it carries.
+    /// Whether it takes no further requests, and closes after those that it carries.
     var isRetired = false
 
     /// Whether the connection may carry several requests at once.
@@ -60,15 +60,17 @@ struct OpenConnection {
     var isShared: Bool { (0..<MultiIndex.lone).contains(multi) }
 }
 
-/// The established connections of one engine, by their sockets.
+/// The established connections of one engine, by their sockets: those of exchanges, idle or in use, and byte
+/// connections.
 ///
 /// A connection is added when it is about to carry its first request, and removed when its socket is closed: requests
 /// on connections that are used again cost nothing here.
 struct OpenConnections {
     private(set) var all: [Int32: OpenConnection] = [:]
     private var sockets: [ConnectionName: Int32] = [:]
-    /// The spare multi handle of each origin that has left its usual one, because there is a retired connection.
-    private var detours: [OpenConnection.Origin: Int] = [:]
+    /// The origins that have moved to a spare multi handle, because their usual one has a retired connection, and its
+    /// index.
+    private var movedOrigins: [OpenConnection.Origin: Int] = [:]
 
     subscript(socket: Int32) -> OpenConnection? { all[socket] }
 
@@ -88,8 +90,8 @@ struct OpenConnections {
         // The connection was being opened when its origin moved to another multi handle. If the origin has returned to
         // its usual one because it had no connection left, it moves to this connection's multi handle. Otherwise its
         // requests would not find the connection, which retires.
-        if detours[connection.origin] == nil, !hasConnections(connection.origin, besides: socket) {
-            detours[connection.origin] = connection.multi
+        if movedOrigins[connection.origin] == nil, !hasConnections(connection.origin, besides: socket) {
+            movedOrigins[connection.origin] = connection.multi
         } else {
             all[socket]?.isRetired = true
         }
@@ -100,8 +102,8 @@ struct OpenConnections {
         guard let connection = all.removeValue(forKey: socket) else { return }
         if let name = connection.name, sockets[name] == socket { sockets[name] = nil }
         // An origin without connections may use its usual multi handle again.
-        guard !detours.isEmpty, detours[connection.origin] != nil else { return }
-        if !hasConnections(connection.origin) { detours[connection.origin] = nil }
+        guard !movedOrigins.isEmpty, movedOrigins[connection.origin] != nil else { return }
+        if !hasConnections(connection.origin) { movedOrigins[connection.origin] = nil }
     }
 
     private func hasConnections(_ origin: OpenConnection.Origin, besides socket: Int32 = -1) -> Bool {
@@ -137,8 +139,8 @@ struct OpenConnections {
 
     private static let spares = MultiIndex.firstSpare..<MultiIndex.firstSpare + mostSpares
 
-    /// The multi handle that the origin moves to when this connection retires: one that has no retired connection of
-    /// the origin. Returns the index of a spare one, or 0 for the usual ones; `nil` if each has such a connection.
+    /// A multi handle without a retired connection to this origin, for the time when this connection has retired:
+    /// a spare's index, 0 for the usual ones, `nil` if none.
     func destination(behind connection: OpenConnection) -> Int? {
         var taken: Set<Int> = [connection.multi]
         for other in all.values where other.isRetired && other.origin == connection.origin { taken.insert(other.multi) }
@@ -151,7 +153,7 @@ struct OpenConnections {
     /// them: they are removed, and the caller must shut down the sockets that are returned.
     mutating func retire(_ socket: Int32, carrying: Set<Int32>, movingTo destination: Int) -> [Int32] {
         guard let origin = all[socket]?.origin else { return [] }
-        detours[origin] = Self.spares.contains(destination) ? destination : nil
+        movedOrigins[origin] = Self.spares.contains(destination) ? destination : nil
         var idle: [Int32] = []
         for (other, connection) in all where connection.isShared && connection.origin == origin {
             // Shutting down a UDP socket informs no peer, and it is unknown whether a connection without a name carries
@@ -166,15 +168,15 @@ struct OpenConnections {
         return idle
     }
 
-    var hasDetours: Bool { !detours.isEmpty }
+    var hasMovedOrigins: Bool { !movedOrigins.isEmpty }
 
     /// Whether the next requests to the origin use the multi handle with this index, and so may use its connections.
     func usesMulti(_ multi: Int, for origin: OpenConnection.Origin) -> Bool {
-        detours[origin].map { $0 == multi } ?? (0..<MultiIndex.firstSpare).contains(multi)
+        movedOrigins[origin].map { $0 == multi } ?? (0..<MultiIndex.firstSpare).contains(multi)
     }
 
     /// The index of the spare multi handle that the origin uses; `nil` if it uses its usual one.
-    func detour(of origin: OpenConnection.Origin) -> Int? { detours[origin] }
+    func spareMulti(of origin: OpenConnection.Origin) -> Int? { movedOrigins[origin] }
 
     // MARK: Sockets
 

@@ -29,7 +29,7 @@ extension ActiveTransfer {
 extension Transfers {
     /// Called when a connection for later requests is up.
     func prewarmed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        transfer.measureConnection(easy)
+        transfer.measure(easy)
         if !settle(transfer, easy) { release(transfer) }
     }
 
@@ -37,7 +37,7 @@ extension Transfers {
     /// expected.
     func settle(_ transfer: ActiveTransfer, _ easy: TransferHandle) -> Bool {
         let speaksTLS13 = transfer.plan.isTLS && (transfer.result.metrics.tlsVersion ?? "TLSv1.3") == "TLSv1.3"
-        guard speaksTLS13 || transfer.mayMeetTLSProxy, curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) > 0,
+        guard speaksTLS13 || transfer.mayUseTLSProxy(settings), curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) > 0,
             let name = transfer.connection.name, let (socket, connection) = sockets.connections.find(name),
             socket == curlew_get_socket(easy.handle), let version = connection.version,
             version == .http1_1 || version == .http2 && settings.quirks.takesTicketsForEnd
@@ -47,25 +47,30 @@ extension Transfers {
         var isTaken = false
         forEach(over: name) { isTaken = isTaken || !$0.plan.prewarms }
         guard !isTaken else { return false }
-        // Twice as long as the handshake, within bounds.
-        var patience: UInt64 = 250_000_000
+        // The turn may have begun long ago, with the handshakes of other connections.
+        let now = LoopInstant.now()
+        // As long as the handshake between two tickets, and twice as long in all, within bounds.
+        var (patience, pause): (UInt64, UInt64) = (250_000_000, 20_000_000)
         if let began = transfer.result.metrics.connected, let ended = transfer.result.metrics.tlsEstablished {
-            let handshake = min(max(0, ended.timeIntervalSince(began)), 1)
-            patience = min(max(patience, UInt64(handshake * 2_000_000_000)), 1_000_000_000)
+            pause = max(pause, UInt64(min(max(0, ended.timeIntervalSince(began)), 1) * 1_000_000_000))
+            patience = min(max(patience, 2 * pause), 1_000_000_000)
         }
         transfer.clocks.settlingStarted(for: patience, at: now)
         clockChanged(transfer)
-        if version == .http1_1 { watch(socket, of: transfer, until: now.advanced(byNanoseconds: patience)) }
+        if version == .http1_1 {
+            watch(socket, of: transfer, until: now.advanced(byNanoseconds: patience), pause: pause)
+        }
         return true
     }
 
-    private func watch(_ socket: Int32, of transfer: ActiveTransfer, until end: LoopInstant) {
-        settling[socket] = SettlingTransfer(transfer: transfer, end: end.advanced(byNanoseconds: Self.pauseOfTickets))
+    private func watch(_ socket: Int32, of transfer: ActiveTransfer, until end: LoopInstant, pause: UInt64) {
+        settling[socket] = SettlingTransfer(
+            transfer: transfer, end: end.advanced(byNanoseconds: pause), pause: pause)
         transfer.connection.settlingSocket = socket
         // The first read binds the connection to the handle, so that no request takes it.
         socketReady(ofSettling: socket)
         if settling[socket]?.transfer === transfer {
-            sockets.setEvents(.read, of: socket, as: MultiIndex.settlingConnection)
+            sockets.setEvents(.read, of: socket, owner: .settlingTransfer)
         }
     }
 
@@ -77,12 +82,12 @@ extension Transfers {
         var (byte, count): (UInt8, Int) = (0, 0)
         let result = curl_easy_recv(easy.handle, &byte, 1, &count)
         if result == CURLE_AGAIN {
-            // After the first read, this means that tickets have been read. They arrive together, so only a short pause
-            // follows. After `entry.end` the clock is left alone, or a server that sends a byte in every turn would
-            // postpone the end for ever.
+            // After the first read, this means that a ticket has been read. A server may send each in a packet, so a
+            // pause follows. After `entry.end` the clock is left alone, or a server that sends a byte in every turn
+            // would postpone the end for ever.
+            let now = LoopInstant.now()
             if entry.isBound, now < entry.end {
-                transfer.clocks.settlingStarted(
-                    for: min(Self.pauseOfTickets, entry.end.nanoseconds(since: now)), at: now)
+                transfer.clocks.settlingStarted(for: min(entry.pause, entry.end.nanoseconds(since: now)), at: now)
             }
             settling[socket]?.isBound = true
             return clockChanged(transfer)
@@ -91,10 +96,8 @@ extension Transfers {
         let reason =
             result == CURLE_OK && count > 0
             ? "the server sent bytes that nobody has asked for" : "the server closed the connection at once"
-        end(transfer, transfer.makeError(.connectFailed, reason, phase: .connect))
+        fail(transfer, transfer.makeError(.connectFailed, reason, phase: .connect))
     }
-
-    private static let pauseOfTickets: UInt64 = 20_000_000
 
     /// Called before the transfer leaves its handle. A connection that is up stays in the pool, unless it has failed.
     func returnConnectionToPool(of transfer: ActiveTransfer, _ easy: TransferHandle) {
@@ -107,7 +110,7 @@ extension Transfers {
         let socket = exchange(&transfer.connection.settlingSocket, with: -1)
         guard socket >= 0, settling[socket]?.transfer === transfer else { return }
         settling[socket] = nil
-        sockets.setEvents([], of: socket, as: MultiIndex.settlingConnection)
+        sockets.setEvents([], of: socket, owner: .settlingTransfer)
     }
 }
 
@@ -116,6 +119,8 @@ struct SettlingTransfer {
     let transfer: ActiveTransfer
     /// When the watch ends, whatever the server sends.
     let end: LoopInstant
-    /// The handle has read from the connection, which binds it to the handle.
+    /// The nanoseconds without another ticket after which the connection counts as quiet.
+    let pause: UInt64
+    /// Whether the handle has read from the connection, which binds it to the handle.
     var isBound = false
 }

@@ -3,9 +3,11 @@ internal import CurlewCore
 internal import Glibc
 
 /// The callbacks of easy handles; `CurlMulti` sets those for sockets and for the timer. Each finds its transfer and
-/// delegates to it. None calls libcurl back, except to read information (`curl_easy_getinfo`), to set the trace,
-/// CURLOPT_CONNECT_ONLY and CURLOPT_FORBID_REUSE, and to list trailers (`curl_slist_append`). All run in the loop's
-/// turns, within `curl_multi_*` or `curl_easy_pause`.
+/// delegates to it. None ends the transfer: `EngineTurns.endTurn` collects those with which libcurl is done.
+///
+/// None calls libcurl back, except to read information (`curl_easy_getinfo`), to set the trace, CURLOPT_CONNECT_ONLY
+/// and CURLOPT_FORBID_REUSE, and to list trailers (`curl_slist_append`). All run in the loop's turns, within
+/// `curl_multi_*` or `curl_easy_pause`.
 enum Callbacks {
     /// Calls `body` with the transfer that runs on the handle and with its engine's transfers; returns `otherwise` if
     /// none runs.
@@ -53,7 +55,7 @@ enum Callbacks {
         if comparison == .equalSoFar { return true }
         guard let transfer = easy.transfer else { return false }
         return switch comparison {
-        case .equalAtStart, .equalSoFar: transfer.mayHaveVersion(easy.lastHead.head.version, easy.transfers.settings)
+        case .equalAtStart, .equalSoFar: transfer.checkVersion(easy.lastHead.head.version, easy.transfers.settings)
         case .equal: transfer.receivedRepeatedHead(of: easy, easy.transfers)
         case .different: transfer.received(line: line, easy, easy.transfers)
         }
@@ -108,15 +110,15 @@ enum Callbacks {
         let connection = ConnectionName(
             local: .init(address: local, port: localPort), peer: .init(address: peer, port: peerPort))
         return withTransfer(data, or: CURL_PREREQFUNC_ABORT) { transfer, transfers in
-            transfer.mayBeSent(transfers, over: connection) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+            transfer.authorizeSend(transfers, over: connection) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }
     }
 
     private static let resolverStart: curlew_resolver_start_callback = { _, _, data in
         withTransfer(data, or: 0) { transfer, transfers in
-            transfer.connectionStarted(transfers)
+            transfer.resolverStarts(transfers)
             guard let question = transfer.plan.question else { return 0 }
-            return transfer.mayLookUp(question, transfers.settings) ? 0 : 1
+            return transfer.checkLookUp(question, transfers.settings) ? 0 : 1
         }
     }
 
@@ -124,6 +126,8 @@ enum Callbacks {
         guard let address else { return CURL_SOCKET_BAD }
         return withTransfer(data, or: CURL_SOCKET_BAD) { transfer, transfers in
             transfer.connectionStarted(transfers)
+            // `resolverStarts` may have muted it.
+            transfer.easy?.muteTrace(false)
             return transfers.sockets.open(for: transfer, address)
         }
     }
@@ -145,8 +149,8 @@ enum Callbacks {
             switch kind {
             case CURLINFO_TEXT where text.starts(with: tunnel): transfer.countTunnelRequest()
             case CURLINFO_TEXT:
-                if transfer.sending.evidence.record(UnsafeRawBufferPointer(text)) {
-                    transfers.connectionGoesAway(of: transfer)
+                if let goAway = transfer.sending.evidence.record(UnsafeRawBufferPointer(text)) {
+                    transfers.connectionGoesAway(of: transfer, goAway)
                 }
             case CURLINFO_HEADER_OUT where !transfers.settings.quirks.asksBeforeSending:
                 if !text.starts(with: connect) { transfer.wasSent(transfers) }
@@ -192,7 +196,7 @@ enum Callbacks {
             curlew_tls_witness(
                 asked: transfers.settings.hasClientIdentity ? nil : certificateAsked,
                 shown: chainShown,
-                judge: transfers.handshakes.judges(context, transfer) ? chainJudged : nil,
+                judge: transfers.handshakes.mayEvaluateWithinHandshake(context, transfer) ? chainJudged : nil,
                 alerted: alertReceived,
                 judges_alone: transfers.settings.evaluatorDecidesAlone ? 1 : 0
             )
@@ -205,7 +209,7 @@ enum Callbacks {
             guard let data else { return 0 }
             // SAFETY: as in `withHandshakes`: the data is the Handshakes.
             return Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
-                $0.accepts(chain, of: number, verifyResult: result) ? 1 : 0
+                $0.evaluateWithinHandshake(chain, of: number, verifyResult: result) ? 1 : 0
             }
         }
 

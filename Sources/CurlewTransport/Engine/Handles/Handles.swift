@@ -11,7 +11,7 @@ final class Handles {
     private let sockets: Sockets
     private(set) var multis: [CurlMulti] = []
     /// The multi handles of byte connections, which do not count towards the connection limits.
-    private(set) var connectionMultis: [CurlMulti] = []
+    private(set) var byteConnectionMultis: [CurlMulti] = []
     /// The multi handle of requests that are alone on their connections. The limits apply to it separately. Each
     /// request closes its connection, so no idle connection is ever reused, and the later rounds of a handshake find
     /// the connection of the first.
@@ -55,23 +55,27 @@ final class Handles {
     }
 
     /// Closes the byte connection of a handle that has no transfer.
-    func close(_ easy: TransferHandle) {
+    func closeByteConnection(of easy: TransferHandle) {
         loop.assertOnLoop()
         multi(at: easy.multi)?.remove(easy)
         // Frees multi handles after a peak: each has descriptors, and every turn visits it. One is kept for its
         // resolved names.
-        while connectionMultis.count > 1, connectionMultis.last?.count == 0 { connectionMultis.removeLast() }
+        while byteConnectionMultis.count > 1, byteConnectionMultis.last?.count == 0 {
+            byteConnectionMultis.removeLast()
+        }
     }
 
     /// Returns a handle to the pool if it may serve another transfer.
     func recycle(_ easy: TransferHandle, after transfer: ActiveTransfer) {
         loop.assertOnLoop()
         guard !isClosed, idle.count < Self.maximumIdle, easy.isReusable else { return }
-        // A handle remembers four things that must not affect its next transfer: that it closes its connection, which
-        // was retired; the number of libcurl's silent repetitions over all its transfers, of which libcurl permits
-        // five; the verdict on a certificate chain, until there is another; and the scheme that one proxy has asked
-        // for, which it would use unasked with another.
-        if transfer.plan.needsOwnHandle || easy.closesConnection || transfer.sending.count > 1
+        // A handle remembers things that must not affect its next transfer: options that only this plan has; that it
+        // closes its connection, which was retired; the number of libcurl's silent repetitions over all its transfers,
+        // of which libcurl permits five; the verdict on a certificate chain, until there is another; and the scheme
+        // that one proxy has asked for, which it would use unasked with another.
+        if transfer.plan.needsOwnHandle
+            || easy.closesConnection
+            || transfer.sending.count > 1
             || transfer.result.error?.isTLS == true
             || (mayHaveSeveralProxies && curlew_get_long(easy.handle, CURLINFO_PROXYAUTH_AVAIL) != 0)
         {
@@ -85,7 +89,7 @@ final class Handles {
 
     /// The number of byte connections that share a multi handle. Each time something is read or sent, libcurl searches
     /// all connections of the multi handle for that of the easy handle.
-    static let connectionsPerMulti = 32
+    static let byteConnectionsPerMulti = 32
 
     /// The multi handle with an index; `nil` for `MultiIndex.none`.
     func multi(at index: Int) -> CurlMulti? {
@@ -94,33 +98,41 @@ final class Handles {
         if index == MultiIndex.lone { return loneMulti }
         if index >= MultiIndex.firstOfByteConnections {
             let index = index - MultiIndex.firstOfByteConnections
-            return connectionMultis.indices.contains(index) ? connectionMultis[index] : nil
+            return byteConnectionMultis.indices.contains(index) ? byteConnectionMultis[index] : nil
         }
         let index = index - MultiIndex.firstSpare
         return spareMultis.indices.contains(index) ? spareMultis[index] : nil
     }
 
-    private func multiForConnection() -> CurlMulti? {
-        if let known = connectionMultis.first(where: { $0.count < Self.connectionsPerMulti }) { return known }
-        let index = MultiIndex.firstOfByteConnections + connectionMultis.count
-        guard let multi = CurlMulti(index: index, wishes: sockets, limits: nil) else { return nil }
-        connectionMultis.append(multi)
+    /// The multi handle in which the transfer is to run, made if necessary; `nil` if it cannot be made.
+    func multi(for transfer: ActiveTransfer) -> CurlMulti? {
+        loop.assertOnLoop()
+        if transfer.plan.makesByteConnection { return multiForByteConnection() }
+        if transfer.plan.isAlone { return multiForLoneRequest() }
+        if sockets.connections.hasMovedOrigins, let spare = sockets.connections.spareMulti(of: transfer.plan.origin) {
+            return spareMulti(at: spare)
+        }
+        return usualMulti(for: transfer)
+    }
+
+    private func multiForByteConnection() -> CurlMulti? {
+        if let known = byteConnectionMultis.first(where: { $0.count < Self.byteConnectionsPerMulti }) { return known }
+        let index = MultiIndex.firstOfByteConnections + byteConnectionMultis.count
+        guard let multi = CurlMulti(index: index, delegate: sockets, limits: nil) else { return nil }
+        byteConnectionMultis.append(multi)
         return multi
     }
 
-    func multi(for transfer: ActiveTransfer) -> CurlMulti? {
-        loop.assertOnLoop()
-        if transfer.plan.connectsOnly { return multiForConnection() }
+    private func multiForLoneRequest() -> CurlMulti? {
+        if loneMulti == nil {
+            loneMulti = CurlMulti(
+                index: MultiIndex.lone, delegate: sockets, limits: settings.limits, multiplexes: false)
+        }
+        return loneMulti
+    }
+
+    private func usualMulti(for transfer: ActiveTransfer) -> CurlMulti? {
         let limits = settings.limits
-        if transfer.plan.isAlone {
-            if loneMulti == nil {
-                loneMulti = CurlMulti(index: MultiIndex.lone, wishes: sockets, limits: limits, multiplexes: false)
-            }
-            return loneMulti
-        }
-        if sockets.connections.hasDetours, let spare = sockets.connections.detour(of: transfer.plan.origin) {
-            return spareMulti(at: spare)
-        }
         var index = 0
         if limits.multis > 1 {
             if limits.splitsHosts {
@@ -136,7 +148,7 @@ final class Handles {
             }
         }
         while multis.count <= index {
-            guard let multi = CurlMulti(index: multis.count, wishes: sockets, limits: limits) else { return nil }
+            guard let multi = CurlMulti(index: multis.count, delegate: sockets, limits: limits) else { return nil }
             multis.append(multi)
         }
         return multis[index]
@@ -145,7 +157,7 @@ final class Handles {
     private func spareMulti(at index: Int) -> CurlMulti? {
         while MultiIndex.firstSpare + spareMultis.count <= index {
             let next = MultiIndex.firstSpare + spareMultis.count
-            guard let multi = CurlMulti(index: next, wishes: sockets, limits: settings.limits) else { return nil }
+            guard let multi = CurlMulti(index: next, delegate: sockets, limits: settings.limits) else { return nil }
             spareMultis.append(multi)
         }
         return multi(at: index)
@@ -164,7 +176,7 @@ final class Handles {
 
     func forEachMulti(_ body: (CurlMulti) -> Void) {
         for multi in multis { body(multi) }
-        for multi in connectionMultis { body(multi) }
+        for multi in byteConnectionMultis { body(multi) }
         if let loneMulti { body(loneMulti) }
         for multi in spareMultis { body(multi) }
     }
@@ -177,7 +189,7 @@ final class Handles {
         isClosed = true
         idle.removeAll()
         multis.removeAll()
-        connectionMultis.removeAll()
+        byteConnectionMultis.removeAll()
         loneMulti = nil
         spareMultis.removeAll()
     }

@@ -32,8 +32,8 @@ final class TransferHandle: CurlEasy {
     private(set) var closesConnection = false
 
     private var appliedSettings: [OptionValue]?
-    /// The session's header list, if that alone is set.
-    private var defaultHeaderList: HeaderList?
+    /// Set if the handle's header list is the one that requests of the session share.
+    private var defaultHeaderList: CurlStringList?
 
     init?(_ transfers: Transfers) {
         self.transfers = transfers
@@ -86,11 +86,11 @@ final class TransferHandle: CurlEasy {
         }
         var code = setURL(transfer.plan.wire.string, transfer.plan.wire.outline)
         guard code == CURLE_OK else { return code }
-        var addresses: HeaderList?
-        if let question = transfer.plan.question, let found = transfer.addresses {
-            addresses = HeaderList(lines: [question.line(found)])
+        var resolved: CurlStringList?
+        if let question = transfer.plan.question, let found = transfer.connection.resolvedAddresses {
+            resolved = CurlStringList(lines: [question.resolveEntry(found)])
         }
-        if addresses != nil || answer != nil { code = setAnswer(addresses) }
+        code = setAddresses(resolved)
         guard code == CURLE_OK else { return code }
         // A session's list may be set already. It is retained, so that no other list gets its address. A request's own
         // list, which may hold secrets, is not.

@@ -48,57 +48,70 @@ final class Handshakes {
     /// a client certificate is presented.
     ///
     /// libcurl itself verifies an HTTPS proxy, whose context looks like a server's. If there may be such a proxy, the
-    /// server's context is recognized because libcurl does not verify it. If that distinguishes nothing, `trusts` asks
-    /// after the handshake.
-    func judges(_ context: UnsafeMutableRawPointer, _ transfer: ActiveTransfer) -> Bool {
+    /// server's context is recognized because libcurl does not verify it. If that distinguishes nothing,
+    /// `evaluateBeforeSending` asks after the handshake.
+    func mayEvaluateWithinHandshake(_ context: UnsafeMutableRawPointer, _ transfer: ActiveTransfer) -> Bool {
         guard settings.trustEvaluation != nil else { return false }
-        if !transfer.mayMeetTLSProxy { return true }
+        if !transfer.mayUseTLSProxy(settings) { return true }
         return settings.evaluatorDecidesAlone && settings.verifiesTLSProxies
             && curlew_tls_context_verifies(context) == 0
     }
 
-    /// Asks the evaluator about a chain within a handshake.
-    func accepts(_ chain: UnsafeRawPointer?, of number: UInt64, verifyResult: Int) -> Bool {
+    /// Asks the evaluator about a chain within a handshake. Sets the transfer's `failure` and returns false if it
+    /// refuses.
+    func evaluateWithinHandshake(_ chain: UnsafeRawPointer?, of number: UInt64, verifyResult: Int) -> Bool {
         guard let evaluation = settings.trustEvaluation, let chain, let transfer = transfer(number) else {
             return false
         }
         let shown = certificates { curlew_tls_chain_each(chain, $0, $1) }
-        return accepts(
+        return evaluate(
             ServerTrust(host: transfer.plan.host, certificateChain: shown, verifyResult: verifyResult), transfer,
             evaluation)
     }
 
-    /// Asks the evaluator before a request is sent over a TLS connection, new or reused. The verdict is stored with the
-    /// connection, so each connection is evaluated once.
-    func trusts(_ transfer: ActiveTransfer, _ transfers: Transfers) -> Bool {
+    /// Asks the evaluator before a request is sent over a TLS connection, new or reused. Sets the transfer's `failure`
+    /// and returns false if it refuses. The verdict is stored with the connection, so that each is evaluated once. Also
+    /// records the version of TLS and the cipher.
+    func evaluateBeforeSending(_ transfer: ActiveTransfer) -> Bool {
         loop.assertOnLoop()
-        guard let handle = transfer.easy?.handle, let connection = curlew_tls_connection(handle) else {
-            if settings.usesGnuTLS, let handle = transfer.easy?.handle {
-                let version = curlew_gnutls_version(handle).map(String.init(cString:))
-                let cipher = curlew_gnutls_cipher(handle).map(String.init(cString:))
-                transfer.result.metrics.update { ($0.tlsVersion, $0.tlsCipher) = (version, cipher) }
-            }
+        let connection = transfer.easy.flatMap { curlew_tls_connection($0.handle) }
+        recordTLS(of: transfer, connection)
+        guard let evaluation = settings.trustEvaluation else { return true }
+        guard let connection else {
             // An evaluator requires a libcurl that exposes its OpenSSL connections (`Capabilities.require`).
-            if settings.trustEvaluation == nil { return true }
             transfer.failure = transfer.makeError(.certificateUntrusted, "the connection shows no chain", phase: .tls)
             return false
         }
-        let version = curlew_tls_version(connection).map(String.init(cString:))
-        let cipher = curlew_tls_cipher(connection).map(String.init(cString:))
-        transfer.result.metrics.update { ($0.tlsVersion, $0.tlsCipher) = (version, cipher) }
-        guard let evaluation = settings.trustEvaluation else { return true }
         if curlew_tls_verdict(connection) == 1 { return true }
         let trust = ServerTrust(
             host: transfer.plan.host,
             certificateChain: certificates { curlew_tls_each_certificate(connection, $0, $1) },
             verifyResult: curlew_tls_verify_result(connection)
         )
-        guard accepts(trust, transfer, evaluation) else { return false }
+        guard evaluate(trust, transfer, evaluation) else { return false }
         curlew_tls_set_verdict(connection, 1)
         return true
     }
 
-    private func accepts(
+    /// Stores the version of TLS and the cipher for the metrics. `connection` is OpenSSL's; `nil` if libcurl exposes
+    /// none.
+    private func recordTLS(of transfer: ActiveTransfer, _ connection: UnsafeMutableRawPointer?) {
+        let version: String?
+        let cipher: String?
+        if let connection {
+            version = curlew_tls_version(connection).map(String.init(cString:))
+            cipher = curlew_tls_cipher(connection).map(String.init(cString:))
+        } else if settings.usesGnuTLS, let handle = transfer.easy?.handle {
+            version = curlew_gnutls_version(handle).map(String.init(cString:))
+            cipher = curlew_gnutls_cipher(handle).map(String.init(cString:))
+        } else {
+            return
+        }
+        transfer.result.metrics.update { ($0.tlsVersion, $0.tlsCipher) = (version, cipher) }
+    }
+
+    /// Returns the verdict of the user's evaluator. A refusal is the transfer's failure.
+    private func evaluate(
         _ trust: ServerTrust, _ transfer: ActiveTransfer, _ evaluation: any TrustEvaluation
     ) -> Bool {
         do {
@@ -109,7 +122,7 @@ final class Handshakes {
                 error as? CurlewError
                 ?? transfer.makeError(.certificateUntrusted, "the server's certificates were refused", phase: .tls)
             if failure.underlying == nil, !(error is CurlewError) { failure.underlying = error }
-            transfer.failure = transfer.completed(failure)
+            transfer.failure = transfer.withDetails(failure)
             return false
         }
     }

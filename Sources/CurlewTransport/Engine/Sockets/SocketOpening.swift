@@ -9,7 +9,7 @@ extension Sockets {
         loop.assertOnLoop()
         // A configured proxy is trusted, whatever its address. The plan decides which requests bypass it and tells
         // libcurl, which decides nothing itself.
-        if settings.refusesPrivateAddresses, !transfer.isProxied {
+        if settings.refusesPrivateAddresses, !transfer.usesProxy(settings) {
             let refused = withUnsafePointer(to: &address.pointee.addr) { AddressGuard.refusal(of: $0) }
             if let refused {
                 transfer.connection.refusedAddress = refused

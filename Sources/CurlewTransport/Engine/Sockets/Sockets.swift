@@ -49,9 +49,9 @@ final class Sockets {
     }
 
     /// Sets the events that a byte connection, or one that was made in advance, waits for.
-    func setEvents(_ wanted: Readiness, of fd: Int32, as kind: Int = MultiIndex.byteConnection) {
+    func setEvents(_ wanted: Readiness, of fd: Int32, owner: SocketOwner) {
         loop.assertOnLoop()
-        if wanted.isEmpty { poller.unwatch(fd) } else { poller.watch(fd, for: wanted, multi: kind) }
+        if wanted.isEmpty { poller.unwatch(fd) } else { poller.watch(fd, for: wanted, owner: owner.number) }
     }
 
     // MARK: Closing
@@ -72,13 +72,13 @@ final class Sockets {
 
     /// Shuts down a connection that libcurl has kept after an exchange and that must not be reused. libcurl frees it
     /// when a request next looks for a connection.
-    func end(_ easy: TransferHandle) {
+    func shutDownConnection(of easy: TransferHandle) {
         loop.assertOnLoop()
-        end(curlew_get_socket(easy.handle))
+        shutDown(curlew_get_socket(easy.handle))
     }
 
-    /// Shuts down the socket of a connection that carries no request.
-    func end(_ fd: Int32) {
+    /// Shuts down the socket of a connection that carries no request. libcurl closes it later.
+    func shutDown(_ fd: Int32) {
         loop.assertOnLoop()
         if fd >= 0 { _ = shutdown(fd, Int32(SHUT_RDWR)) }
     }
@@ -115,7 +115,7 @@ final class Sockets {
     }
 
     private func negotiatedVersion(_ easy: TransferHandle, _ plan: RequestPlan) -> HTTPVersion? {
-        if plan.connectsOnly { return .http1_1 }
+        if plan.makesByteConnection { return .http1_1 }
         if settings.hasPriorKnowledge { return .http2 }
         guard plan.isTLS else { return .http1_1 }
         if let connection = curlew_tls_connection(easy.handle) {
@@ -154,20 +154,49 @@ final class Sockets {
     }
 }
 
-extension Sockets: SocketWishes {
-    func socketWish(_ fd: Int32, _ what: Int32, _ multi: Int, of easy: UnsafeMutableRawPointer?) {
+extension Sockets: CurlMultiDelegate {
+    func watch(_ fd: Int32, for wanted: Int32, multi: Int, easy: UnsafeMutableRawPointer?) {
         loop.assertOnLoop()
-        if settings.quirks.readsWhilePaused, what != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
+        if settings.quirks.readsWhilePaused, wanted != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
             recordSocket(fd, of: easy)
         }
-        if settings.usesGnuTLS, what != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
+        if settings.usesGnuTLS, wanted != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
             detectHandshake(of: easy, at: fd)
         }
-        switch what {
-        case CURL_POLL_IN: poller.watch(fd, for: .read, multi: multi)
-        case CURL_POLL_OUT: poller.watch(fd, for: .write, multi: multi)
-        case CURL_POLL_INOUT: poller.watch(fd, for: [.read, .write], multi: multi)
+        let owner = SocketOwner.multi(multi).number
+        switch wanted {
+        case CURL_POLL_IN: poller.watch(fd, for: .read, owner: owner)
+        case CURL_POLL_OUT: poller.watch(fd, for: .write, owner: owner)
+        case CURL_POLL_INOUT: poller.watch(fd, for: [.read, .write], owner: owner)
         default: poller.unwatch(fd)
+        }
+    }
+}
+
+/// Who serves a socket.
+enum SocketOwner {
+    /// libcurl, through the multi handle with this index.
+    case multi(Int)
+    /// A byte connection, which reads and sends itself.
+    case byteConnection
+    /// A transfer that watches a connection made in advance for session tickets (`Prewarming`).
+    case settlingTransfer
+
+    /// The owner with a number that `number` has returned. -1 is `MultiIndex.none`.
+    init(number: Int) {
+        switch number {
+        case -2: self = .byteConnection
+        case -3: self = .settlingTransfer
+        default: self = .multi(number)
+        }
+    }
+
+    /// The number that the poller stores and reports. The poller knows no owners.
+    var number: Int {
+        switch self {
+        case .multi(let index): index
+        case .byteConnection: -2
+        case .settlingTransfer: -3
         }
     }
 }
@@ -179,7 +208,7 @@ extension Sockets {
     /// left.
     private func detectHandshake(of easy: TransferHandle, at fd: Int32) {
         guard let transfer = easy.transfer, !transfer.connection.isSecuring, transfer.plan.isTLS,
-            case .connect = transfer.clocks.stretch, Self.isConnectedByTCP(fd), !transfer.isProxied
+            case .connect = transfer.clocks.stretch, Self.isConnectedByTCP(fd), !transfer.usesProxy(settings)
         else { return }
         transfer.connection.isSecuring = true
     }
@@ -196,5 +225,49 @@ extension Sockets {
         return withUnsafeMutablePointer(to: &peer) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(fd, $0, &length) == 0 }
         }
+    }
+}
+
+/// The transfers that have opened a socket and not yet sent their request.
+///
+/// libcurl tries a host's addresses of one family one after the other, each for half of the time that is left. Driven
+/// by events, libcurl before 8.8 opens the socket to the next address only when it is run once more, and sets no timer
+/// for that: an address that refuses or does not respond would use up the whole time. Transfers that connect for long
+/// are therefore run at intervals.
+///
+/// libcurl from 8.8 on sets that timer, and until 8.15 running all transfers could lose another one; there this list
+/// stays empty.
+struct ConnectingTransfers {
+    /// The time between two runs, in nanoseconds. Most connections are up before it has passed once.
+    static let interval: UInt64 = 100_000_000
+
+    private var members: [ActiveTransfer] = []
+    /// When the next run is due.
+    private(set) var due = LoopInstant.never
+
+    mutating func opened(for transfer: ActiveTransfer, at now: LoopInstant) {
+        guard transfer.entries.connecting < 0 else { return }
+        transfer.entries.connecting = members.count
+        transfer.entries.connectingSince = now
+        members.append(transfer)
+        if due == .never { due = now.advanced(byNanoseconds: Self.interval) }
+    }
+
+    mutating func remove(_ transfer: ActiveTransfer) {
+        guard transfer.entries.connecting >= 0 else { return }
+        let last = members.removeLast()
+        if last !== transfer {
+            members[transfer.entries.connecting] = last
+            last.entries.connecting = transfer.entries.connecting
+        }
+        transfer.entries.connecting = -1
+        if members.isEmpty { due = .never }
+    }
+
+    /// The transfers to run; empty before `due`.
+    mutating func late(at now: LoopInstant) -> [ActiveTransfer] {
+        guard due <= now else { return [] }
+        due = now.advanced(byNanoseconds: Self.interval)
+        return members.filter { $0.entries.connectingSince.advanced(byNanoseconds: Self.interval) <= now }
     }
 }

@@ -4,11 +4,14 @@ internal import Foundation
 
 /// The connection that a transfer makes or uses, as far as it is known.
 struct TransferConnection {
+    /// The host's addresses that the user's resolver has found; `nil` before, and if it is not asked.
+    var resolvedAddresses: [String]?
     /// The connection over which the request was last sent.
     var name: ConnectionName?
     /// Sockets opened for the transfer, one of which becomes its connection.
     var openedSockets: [Int32] = []
-    /// A socket to some address of the host was opened. Its failure says more than that of an address without a socket.
+    /// Whether a socket to some address of the host was opened. Its failure says more than that of an address without a
+    /// socket.
     private(set) var hasOpenedSocket = false
     /// errno of a socket that could not be created. Reset when one is opened; from then on only a shortage is recorded.
     var socketError: Int32 = 0
@@ -20,10 +23,10 @@ struct TransferConnection {
     var mutedSocket: Int32 = -1
     /// The number of times that libcurl has asked a proxy for a tunnel.
     var tunnelRequests = 0
-    /// libcurl has dropped the addresses of the user's resolver, and would look the host up itself: the transfer starts
-    /// over. See `ActiveTransfer.mayLookUp`.
+    /// Whether libcurl has dropped the addresses of the user's resolver, and would look the host up itself: the
+    /// transfer restarts. See `ActiveTransfer.checkLookUp`.
     var hasLostAddresses = false
-    /// A TLS handshake has begun on a new connection made for this transfer.
+    /// Whether a TLS handshake has begun on a new connection made for this transfer.
     var isSecuring = false
     var wasAskedForCertificate = false
     /// The last TLS alert received on a new connection made for this transfer.
@@ -47,8 +50,9 @@ struct TransferConnection {
     /// A handshake needs three, and libcurl may make the connection anew.
     static let maximumTunnelRequests = 12
 
-    /// Called by `ActiveTransfer.reset`. The failures of addresses and the certificates are kept for the error.
-    mutating func startOver() {
+    /// Called by `ActiveTransfer.reset`. The failures of addresses and the certificates are kept for the error, and
+    /// the host's addresses until `enqueue` asks for them again.
+    mutating func reset() {
         name = nil
         openedSockets = []
         hasLostAddresses = false
@@ -64,14 +68,35 @@ struct TransferConnection {
 }
 
 extension ActiveTransfer {
-    // MARK: Addresses
+    // MARK: Connecting
 
-    /// Whether libcurl may look up a name.
+    /// Called when libcurl asks for a resolver or a socket: the wait for a free connection is over.
+    func connectionStarted(_ transfers: Transfers) {
+        guard case .queue = clocks.stretch else { return }
+        transfers.loop.assertOnLoop()
+        transfers.queues.remove(self)
+        clocks.connectionStarted(at: transfers.now)
+        transfers.clockChanged(self)
+    }
+
+    /// Called when libcurl is about to resolve a name. Mutes the trace until a socket is opened if libcurl's handles
+    /// for names over HTTPS would write it to stderr.
+    ///
+    /// Behind a proxy libcurl may open no further socket after that. A libcurl that shows a send only in its trace is
+    /// therefore not muted once it has opened one.
+    func resolverStarts(_ transfers: Transfers) {
+        connectionStarted(transfers)
+        let settings = transfers.settings
+        guard settings.resolvesOverHTTPS, settings.quirks.tracesDoHToStderr else { return }
+        if settings.quirks.asksBeforeSending || connection.openedSockets.isEmpty { easy?.muteTrace(true) }
+    }
+
+    /// Checks that libcurl may look up a name. Returns false to end the transfer on its handle.
     ///
     /// It must not look up a host whose addresses it was given: the answer could be another one. It does so if the
     /// transfer has waited within libcurl, or sends again, after `DNSPlan.leastLifetime`. The transfer is then enqueued
-    /// again, and asks anew.
-    func mayLookUp(_ question: HostQuestion, _ settings: EngineSettings) -> Bool {
+    /// again, and asks anew; if its request was sent already, it fails.
+    func checkLookUp(_ question: HostQuestion, _ settings: EngineSettings) -> Bool {
         guard question.isDirect, !settings.looksUpHTTPSRecords else { return true }
         if sending.hasBegun {
             failure = makeError(.resolveFailed, "the addresses of the resolver have expired", phase: .resolve)
@@ -95,36 +120,34 @@ extension ActiveTransfer {
     }
 
     /// Whether the transfer's connection leads to a proxy.
-    var isProxied: Bool {
-        guard let settings = easy?.transfers.settings else { return false }
+    func usesProxy(_ settings: EngineSettings) -> Bool {
         switch proxy(settings) {
-        case .none: return false
-        case .url: return true
+        case .none: false
+        case .url: true
         case .environment:
-            return ProxyPlan.isProxied(
-                host: URLParts.host(of: plan.url) ?? plan.host,
+            ProxyPlan.environmentNamesProxy(
+                for: URLParts.host(of: plan.url) ?? plan.host,
                 isTLS: plan.isTLS,
-                environment: ProcessInfo.processInfo.environment
+                in: ProcessInfo.processInfo.environment
             )
         }
     }
 
-    /// Whether the transfer's proxy may have credentials, with which libcurl answers challenges.
-    func meetsChallengesOfProxy(_ settings: EngineSettings) -> Bool {
+    /// Whether the transfer may use a proxy with credentials, with which libcurl answers challenges.
+    func mayUseProxyWithCredentials(_ settings: EngineSettings) -> Bool {
         switch proxy(settings) {
-        case .none: return false
-        case .environment: return true
-        case .url(let url, let username, _, _): return username != nil || url.user != nil
+        case .none: false
+        case .url(let url, let username, _, _): username != nil || url.user != nil
+        case .environment: true
         }
     }
 
-    /// Whether one of the transfer's TLS connections may be to a proxy.
-    var mayMeetTLSProxy: Bool {
-        guard let settings = easy?.transfers.settings else { return false }
+    /// Whether the transfer may use a proxy over TLS, so that one of its TLS connections may be to the proxy.
+    func mayUseTLSProxy(_ settings: EngineSettings) -> Bool {
         switch proxy(settings) {
-        case .none: return false
-        case .url(let url, _, _, _): return url.scheme?.lowercased() == "https"
-        case .environment: return true
+        case .none: false
+        case .url(let url, _, _, _): url.scheme?.lowercased() == "https"
+        case .environment: true
         }
     }
 

@@ -4,13 +4,6 @@ internal import Foundation
 internal import Glibc
 
 extension ActiveTransfer {
-    /// Stores the measurements of a transfer that only connects. No request was sent, so the times that libcurl reports
-    /// for it mean nothing.
-    func measureConnection(_ easy: TransferHandle) {
-        measure(easy)
-        (result.metrics.requestSent, result.metrics.firstByte) = (nil, nil)
-    }
-
     /// Stores libcurl's measurements, as dates.
     func measure(_ easy: TransferHandle) {
         var raw = curlew_metrics()
@@ -26,12 +19,15 @@ extension ActiveTransfer {
             metrics.nameLookupEnded = date(raw.name_lookup)
             metrics.connected = date(raw.connected)
             metrics.tlsEstablished = date(raw.tls)
-            metrics.requestSent = sending.hasBegun ? date(raw.pretransfer) : nil
-            metrics.firstByte = date(raw.first_byte)
+            // If no request was sent, the times that libcurl reports for it mean nothing. A transfer for a byte
+            // connection counts as begun once libcurl could send.
+            let isSent = sending.hasBegun && !plan.makesByteConnection
+            metrics.requestSent = isSent ? date(raw.pretransfer) : nil
+            metrics.firstByte = isSent ? date(raw.first_byte) : nil
             metrics.isConnectionReused = sending.hasBegun && raw.new_connections == 0
             metrics.httpVersion = response.head?.version
-            metrics.remoteAddress = easy.transfers.addresses.text(raw.remote_ip, raw.remote_port)
-            metrics.localAddress = easy.transfers.addresses.text(raw.local_ip, raw.local_port)
+            metrics.remoteAddress = easy.transfers.addressTexts.text(raw.remote_ip, raw.remote_port)
+            metrics.localAddress = easy.transfers.addressTexts.text(raw.local_ip, raw.local_port)
             if metrics.tlsVersion == nil, response.head?.version == .http3 {
                 // libcurl exposes no TLS details of QUIC, which uses TLS 1.3 (RFC 9001, 4.2).
                 metrics.tlsVersion = "TLSv1.3"
@@ -65,14 +61,14 @@ struct AddressTexts {
 
     private static let slots = 256
     /// Longer than any address. A Unix socket's path may exceed it and is cut.
-    private static let longest = 100
+    private static let maximumLength = 100
 
     private var entries = [Entry](repeating: Entry(), count: slots)
 
     /// The text of an address that libcurl reports; `nil` if there is none.
     mutating func text(_ address: UnsafePointer<CChar>?, _ port: Int) -> String? {
         guard let address, address.pointee != 0 else { return nil }
-        let length = strnlen(address, Self.longest)
+        let length = strnlen(address, Self.maximumLength)
         // Addresses of one network differ at their end, connections of one host in their port.
         var hash = UInt(bitPattern: port) &+ UInt(length)
         for index in max(0, length - 6)..<length {

@@ -28,6 +28,8 @@ struct ResponseState {
     /// announces no coding.
     var expectedBody: Int64?
     var deliveredBody: Int64 = 0
+    /// The number of body bytes in responses that are discarded because the transfer restarts.
+    var discardedBody = 0
     /// The sink's observer for the end of the current turn.
     var turnObserver: (any TurnObserver)?
 
@@ -42,12 +44,12 @@ extension ActiveTransfer {
     func received(line: UnsafeRawBufferPointer, _ easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
         let event = response.collector.parse(line, unlike: &easy.lastHead)
-        guard isWithinHeadLimit(transfers) else { return false }
+        guard checkHeadLimit(transfers) else { return false }
         switch event {
         case .none:
             return true
         case .started(let version):
-            return mayHaveVersion(version, transfers.settings)
+            return checkVersion(version, transfers.settings)
         case .informational(let head):
             clocks.receivingStarted(at: transfers.now)
             sink.didReceive(informational: head)
@@ -72,7 +74,7 @@ extension ActiveTransfer {
         guard !hasFailed else { return false }
         let head = easy.lastHead.head
         response.collector.use(head, size: easy.lastHead.size)
-        return isWithinHeadLimit(transfers) && received(head, transfers)
+        return checkHeadLimit(transfers) && received(head, transfers)
     }
 
     /// Fails the transfer because a folded line follows the status line. Called before libcurl stores that line.
@@ -81,8 +83,8 @@ extension ActiveTransfer {
         failure = makeError(.protocolViolation, HeadCollector.leadingFold)
     }
 
-    /// Whether the lines of the response so far are within the limit. Records the failure if not.
-    private func isWithinHeadLimit(_ transfers: Transfers) -> Bool {
+    /// Checks that the lines of the response so far are within the limit. Sets `failure` and returns false if not.
+    private func checkHeadLimit(_ transfers: Transfers) -> Bool {
         if response.collector.size <= transfers.settings.maximumHeaderSize { return true }
         failure = makeError(
             .limitExceeded, "the response's header is above \(transfers.settings.maximumHeaderSize) bytes")
@@ -114,11 +116,12 @@ extension ActiveTransfer {
         return deliver(head, transfers)
     }
 
-    /// Whether the protocol that the connection speaks allows `version` in a status line. Records the failure if not.
+    /// Checks that the protocol of the connection allows `version` in a status line. Sets `failure` and returns false if
+    /// not.
     ///
     /// libcurl before 8.12 acts on the version in the text before the head has ended: it frames the body accordingly,
     /// and lets other requests use the connection. Therefore the check happens at the status line.
-    func mayHaveVersion(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
+    func checkVersion(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
         guard version == .http2 || version == .http3, !settings.hasPriorKnowledge else { return true }
         let speaksHTTP1 =
             if !plan.isTLS {
@@ -165,29 +168,30 @@ extension ActiveTransfer {
         {
             alternatives.receive(head.headers, from: SecureOrigin(host: plan.host, port: plan.wire.port))
         }
-        if sending.upload?.hasEnded == false {
-            if head.headers["Content-Encoding"] == nil {
-                response.expectedBody = head.headers["Content-Length"].flatMap { Int64($0) }
-            }
-            checkForWholeResponse(transfers)
-            if head.status >= 300 {
-                // libcurl stops sending by itself unless the connection ends after the exchange anyway. In that case
-                // `fill` ends or holds the body. While the source is pending libcurl does not call `fill`, so the
-                // source is woken.
-                sending.isBodyRefused = true
-                if pauses.sourcePending { send(.wakeBody) }
-            }
-        }
+        if sending.upload?.hasEnded == false { respondedEarly(with: head, transfers) }
         switch sink.didReceive(head: head) {
         case .proceed: return true
         case .pause:
             pauses.sinkPaused = true
-            clocks.held(at: transfers.now)
+            clocks.paused(at: transfers.now)
             return true
         case .abort(let error):
             failure = error
             return false
         }
+    }
+
+    /// Called for the head of a response that comes before all of the request's body was sent.
+    private func respondedEarly(with head: ResponseHead, _ transfers: Transfers) {
+        if head.headers["Content-Encoding"] == nil {
+            response.expectedBody = head.headers["Content-Length"].flatMap { Int64($0) }
+        }
+        checkForWholeResponse(transfers)
+        guard head.status >= 300 else { return }
+        // libcurl stops sending by itself unless the connection ends after the exchange anyway. In that case `fill`
+        // ends or pauses the body. While the source is pending libcurl does not call `fill`, so the source is woken.
+        sending.isBodyRefused = true
+        if pauses.sourcePending { send(.wakeBody) }
     }
 
     // MARK: Body
@@ -196,17 +200,20 @@ extension ActiveTransfer {
         guard !hasFailed else { return .refused }
         if let deferred = response.deferredHead {
             if restartOfResponse != nil {
-                clocks.byteMoved(at: transfers.now)
-                return .taken
+                // Reading on lets libcurl keep the connection. An endless body must not delay the restart for ever:
+                // refusing it ends this sending, and so does the idle timeout, which these bytes do not extend. A
+                // connection of HTTP/1 is then closed.
+                response.discardedBody += chunk.count
+                return response.discardedBody <= ProvisionalResponse.limit ? .taken : .refused
             }
             // libcurl passes its body on, so this head is the final one.
             guard deliver(deferred, transfers) else { return .refused }
         }
-        if pauses.holdsReceiving { return pause(transfers) }
+        if pauses.pausesReceiving { return pause(transfers) }
         if case .unknown = response.coding, !findCoding(transfers) { return .refused }
         guard case .coded(let decoder) = response.coding else { return deliver(body: chunk, transfers) }
         do throws(BrokenCoding) {
-            return try decoder.take(chunk) { deliver(body: $0, transfers) }
+            return try decoder.decode(chunk) { deliver(body: $0, transfers) }
         } catch {
             failure = makeError(.contentDecodingFailed, error.reason, number: CurlCode.badContentEncoding)
             return .refused
@@ -277,7 +284,7 @@ extension ActiveTransfer {
     private func pause(_ transfers: Transfers) -> BodyAnswer {
         pauses.applied |= CURLPAUSE_RECV
         transfers.sockets.receivingPaused(self)
-        clocks.held(at: transfers.now)
+        clocks.paused(at: transfers.now)
         return .paused
     }
 

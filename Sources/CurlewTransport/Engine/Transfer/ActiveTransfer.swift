@@ -2,7 +2,7 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// A command for a transfer, carried out in the loop's turns.
+/// A command for a transfer, executed in the loop's turns.
 enum TransferCommand {
     case cancel(CurlewError)
     /// The user's resolver has found the host's addresses, or failed.
@@ -15,31 +15,36 @@ enum TransferCommand {
 
 /// One exchange, from the call of `perform` to its return.
 ///
-/// This file has its stages and its caller. Its extensions are named for what they do: `+Sending` (may it be sent),
-/// `+Restarting` (is it sent again from its start), `+Receiving` (the response), `+Connection` (addresses, proxies,
-/// routes), `+Metrics`, `+Failure` and `+CurlFailure` (its errors). `UploadSource` has its body, and `Prewarming`
-/// has `stopBeforeSending`.
+/// Each phase has a file, which has the phase's state and the functions that change it:
 ///
-/// Its parts are named for the questions that they answer:
+/// | phase | state | file |
+/// |---|---|---|
+/// | begins, gets and loses a handle, resumes its caller | `stage`, `entries`, `result` | this one |
+/// | waits for addresses and a connection | `connection` (`TransferConnection`) | `+Connection` |
+/// | is sent: the permission, the body, its trailers | `sending` (`SendingState`) | `+Sending` |
+/// | is sent again, by libcurl or by the engine | `sending` | `+Resending` |
+/// | receives heads and bodies | `response` (`ResponseState`) | `+Receiving` |
+/// | is paused | `pauses` (`TransferPauses`) | `TransferPauses` |
+/// | runs out of time | `clocks` (`TransferClocks`) | `TransferClocks` in `Plan` |
+/// | ends with an error | `failure` | `+Failure` |
+/// | is measured | `result.metrics` | `+Metrics` |
 ///
-/// - `request`, `plan`: what is to be sent, and how libcurl is told.
-/// - `sending`, `response`: how far either direction has got.
-/// - `connection`: what is known of the connection that it makes or uses.
-/// - `clocks`, `pauses`: which timeout runs, and what holds the transfer.
-/// - `entries`: its entries in the engine's containers.
-/// - `failure`, `result`: why it ends, and what its caller gets.
+/// `UploadSource` and `DeliveryEvidence` are parts of `sending`. `request` and `plan` say what is sent, and how libcurl
+/// is told. A step that puts the transfer into a container of the engine, or takes it out, is one of `Transfers`; only
+/// `connectionStarted`, `authorizeSend` and `wasSent`, which libcurl's callbacks call, take it out of the queues and of
+/// the connecting ones themselves.
 // SAFETY: `perform` creates the transfer and hands it to the loop through its queue, or borrows the loop's turn. Until
 // the continuation is resumed only the thread that has the turn touches the variables, afterwards only `perform`. Other
 // threads use `loop` alone, which is constant.
 final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     enum Stage {
         case created
-        /// Suspended before the request was sent. The transfer has no handle.
-        case held
+        /// Suspended before the request is sent, or sent again. The transfer has no handle.
+        case suspended
         /// Waits for the user's resolver. The transfer has no handle.
         case resolving
-        /// Waits in `ConnectionLines` until libcurl has room for it.
-        case inLine
+        /// Waits in `ConnectionQueues` until libcurl has room for it.
+        case queued
         case running
         case ended
     }
@@ -48,7 +53,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     private(set) var sink: any TransferSink
     let loop: EngineLoop
     /// The plan's header lines. libcurl reads them in place.
-    var headerList: HeaderList?
+    var headerList: CurlStringList?
     var stage = Stage.created
     /// The reason to end the transfer, once there is one. It takes precedence over libcurl's result.
     var failure: CurlewError?
@@ -56,8 +61,6 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var hasFailed: Bool { if case .some = failure { true } else { false } }
     var result: TransferResult
     var pauses = TransferPauses()
-    /// The addresses that the user's resolver has found; `nil` before, and if it is not asked.
-    var addresses: [String]?
     /// The handle on which the transfer runs; `nil` before and after.
     private(set) var easy: TransferHandle?
 
@@ -101,14 +104,14 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         stage = .running
     }
 
-    /// Called by `Transfers.enqueueAgain` and `holdBack`: the transfer has left its handle, and is enqueued again or
-    /// waits for `resume`.
+    /// Called by `Transfers.enqueueAgain`: the transfer has left its handle, and is enqueued again or waits for
+    /// `resume`.
     func reset() {
         easy = nil
         stage = .created
         sending.answer = .send
-        connection.startOver()
-        clocks.startOver(isHeld: pauses.isHeld)
+        connection.reset()
+        clocks.reset(isPaused: pauses.isPaused)
     }
 
     /// Leaves the handle to the byte connection that it has made.
@@ -142,7 +145,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         result.continuation = continuation
         if loop.sendOrCarryOut(.start(self)) { return }
         plan.route?.ended(.undecided)
-        result.error = completed(.transportShutDown)
+        result.error = withDetails(.transportShutDown)
         resumeCaller()
     }
 
@@ -170,9 +173,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     }
 
     /// The byte connection that the transfer has made. Call it after the caller was resumed.
-    func madeConnection() throws(CurlewError) -> CurlByteConnection {
+    func byteConnection() throws(CurlewError) -> CurlByteConnection {
         try checkEnd()
-        guard let connection = exchange(&result.connection, with: nil) else {
+        guard let connection = exchange(&result.byteConnection, with: nil) else {
             throw makeError(.`internal`, "the connection is lost")
         }
         return connection
@@ -183,7 +186,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         // SAFETY: as in `resumeCaller`.
         curlew_after(Unmanaged.passUnretained(self).toOpaque())
         if var error = result.error {
-            // A transfer that ended in line or suspended had no handle to measure it.
+            // A transfer that ended in a queue or suspended had no handle to measure it.
             if error.metrics == nil {
                 result.metrics.ended = Date()
                 error.metrics = result.metrics
@@ -199,12 +202,12 @@ extension ActiveTransfer: TurnControl {
     func atEndOfTurn(tell observer: any TurnObserver) { response.turnObserver = observer }
 
     func resumeReceiving() { send(.resumeReceiving) }
-    func suspend() { hold(true) }
-    func resume() { hold(false) }
+    func suspend() { setSuspended(true) }
+    func resume() { setSuspended(false) }
 
     /// A call from within the sink's `willStart` takes effect at once, because a request that is suspended there must
     /// not be sent.
-    private func hold(_ isSuspended: Bool) {
+    private func setSuspended(_ isSuspended: Bool) {
         if loop.callerHasTurn, case .created = stage {
             pauses.isSuspended = isSuspended
         } else {
@@ -222,7 +225,7 @@ extension ActiveTransfer: TurnControl {
     }
 
     /// Records the failure; the transfer ends before it is enqueued.
-    func cancelBeforeStart(_ error: CurlewError) { failure = completed(cancellation(error)) }
+    func cancelBeforeStart(_ error: CurlewError) { failure = withDetails(cancellation(error)) }
 }
 
 /// The entries of a transfer in the engine's containers, so that each finds it without a search.
@@ -232,9 +235,9 @@ struct ContainerEntries {
     /// The index in `ConnectingTransfers`, -1 outside of it, and the time of entry.
     var connecting = -1
     var connectingSince = LoopInstant.unset
-    /// The transfer's line in `ConnectionLines`, which alone sets these two.
-    var line: ConnectionLine?
-    /// libcurl has the transfer and may make it wait for a connection.
+    /// The transfer's queue in `ConnectionQueues`, which alone sets these two.
+    var queue: ConnectionQueue?
+    /// Whether libcurl has the transfer and may make it wait for a connection.
     var waitsInLibcurl = false
     /// The number under which `Handshakes` finds the transfer.
     var handshake: UInt64?
@@ -246,7 +249,7 @@ struct TransferResult {
     /// The error that the caller gets instead of a result.
     var error: CurlewError?
     /// The byte connection, once it is up.
-    var connection: CurlByteConnection?
+    var byteConnection: CurlByteConnection?
     /// Allocated by `perform` and filled in by the loop. Memory that the loop allocates and callers free would make
     /// their threads contend in malloc.
     var metrics: TransferMetrics

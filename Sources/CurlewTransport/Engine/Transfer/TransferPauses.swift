@@ -12,23 +12,23 @@ struct TransferPauses {
     /// The CURLPAUSE_* bits in force.
     var applied: Int32 = 0
 
-    var holdsReceiving: Bool { isSuspended || sinkPaused }
-    var holdsSending: Bool { isSuspended || sourcePending }
-    /// Whether Curlew itself holds the transfer. The queue, idle and first-byte timeouts do not run meanwhile.
-    var isHeld: Bool { isSuspended || sinkPaused || sourcePending }
+    var pausesReceiving: Bool { isSuspended || sinkPaused }
+    var pausesSending: Bool { isSuspended || sourcePending }
+    /// Whether Curlew itself pauses the transfer. The queue, idle and first-byte timeouts do not run meanwhile.
+    var isPaused: Bool { isSuspended || sinkPaused || sourcePending }
 
     func wanted(isUploading: Bool, waitsForReader: Bool) -> Int32 {
-        (holdsReceiving ? CURLPAUSE_RECV : 0) | (isUploading && (holdsSending || waitsForReader) ? CURLPAUSE_SEND : 0)
+        (pausesReceiving ? CURLPAUSE_RECV : 0) | (isUploading && (pausesSending || waitsForReader) ? CURLPAUSE_SEND : 0)
     }
 }
 
 extension Transfers {
     /// Called after a reason to pause has changed. Stops or starts the timeouts, and pauses or resumes libcurl.
     func applyPauses(_ transfer: ActiveTransfer) {
-        if transfer.pauses.isHeld {
-            transfer.clocks.held(at: now)
+        if transfer.pauses.isPaused {
+            transfer.clocks.paused(at: now)
         } else {
-            transfer.clocks.released(at: now)
+            transfer.clocks.resumed(at: now)
         }
         clockChanged(transfer)
         // Before the request is sent libcurl has nothing to pause; the callbacks check the flags later.
@@ -39,8 +39,7 @@ extension Transfers {
         guard wanted != transfer.pauses.applied else { return }
         let before = transfer.pauses.applied
         transfer.pauses.applied = wanted
-        let pausesReceiving = wanted & CURLPAUSE_RECV != 0
-        if pausesReceiving {
+        if wanted & CURLPAUSE_RECV != 0 {
             sockets.receivingPaused(transfer)
         } else if transfer.connection.mutedSocket >= 0 {
             sockets.receivingResumes(transfer)
@@ -90,7 +89,7 @@ extension Sockets {
     /// Whether the body must wait until its response is read again: a libcurl that reads whenever it sends would read
     /// on.
     func sendingWaitsForReader(_ transfer: ActiveTransfer) -> Bool {
-        settings.quirks.readsWhileSending && transfer.pauses.holdsReceiving && isOverHTTP1(transfer)
+        settings.quirks.readsWhileSending && transfer.pauses.pausesReceiving && isOverHTTP1(transfer)
     }
 
     private func isOverHTTP1(_ transfer: ActiveTransfer) -> Bool {
