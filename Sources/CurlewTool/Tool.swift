@@ -1,5 +1,4 @@
 internal import Curlew
-internal import Dispatch
 internal import Foundation
 
 /// The `curlew` command.
@@ -22,8 +21,10 @@ struct Tool {
             if case .request(let invocation) = command, invocation.isDebugging {
                 try? context.errors.write(DebugText.setup(defaults, context: context))
             }
-            Task { end(with: await run(command, context: context)) }
-            dispatchMain()
+            Task { @concurrent in end(with: await run(command, context: context)) }
+            // The task ends the process. `dispatchMain` would unwind this thread's stack without the address sanitizer
+            // knowing, which then reports every signal that this thread handles.
+            while true { pause() }
         } catch {
             end(with: status(context) { throw error })
         }

@@ -81,14 +81,16 @@ struct ToolTests {
         slow.executableURL = Self.executable
         slow.arguments = arguments + ["--limit-rate", "200k", "--segments", "\(segments)"]
         slow.standardOutput = FileHandle.nullDevice
-        slow.standardError = FileHandle.nullDevice
+        let errors = Pipe()
+        slow.standardError = errors
         let ended = AsyncStream<Void>.makeStream()
         slow.terminationHandler = { _ in ended.continuation.finish() }
         try slow.run()
         try await untilBytesCome(in: scratch)
         kill(slow.processIdentifier, SIGINT)
         for await _ in ended.stream {}
-        #expect(slow.terminationStatus == 130)
+        let text = errors.fileHandleForReading.readDataToEndOfFile()
+        #expect(slow.terminationStatus == 130, "\(String(decoding: text, as: UTF8.self))")
         #expect(scratch.names.contains("target.curlew-resume"))
         let sum = try await sha256(source)
         let outcome = try await ProbeProcess.run(
