@@ -29,8 +29,8 @@ package struct AdmissionState: Sendable {
     /// The right to send one request. Give it back with `finish`, exactly once.
     package struct Permit: Sendable, Hashable {
         let numbers: AdmissionRecords.Numbers
-        /// The generation of the circuit.
-        let generation: Int
+        /// The number of the request in its circuit.
+        let circuitNumber: Int
         /// The time at which the request was admitted.
         package let admitted: Duration
     }
@@ -156,7 +156,7 @@ package struct AdmissionState: Sendable {
         let numbers = permit.numbers
         if let number = numbers.places { records.list[number].places?.giveBack(outcome) }
         if let number = numbers.circuit {
-            let opening = records.list[number].circuit?.end(call, of: permit.generation, at: now)
+            let opening = records.list[number].circuit?.end(call, of: permit.circuitNumber, at: now)
             if sharesCircuits, let opening { shared.opened(records.list[number].name, until: opening) }
         }
         if let number = numbers.quota, let advice { records.list[number].quota.learn(advice, at: now) }
@@ -307,13 +307,13 @@ package struct AdmissionState: Sendable {
             if records.list[number].places == nil { records.list[number].places = policy.newPlaces }
             records.list[number].places?.take()
         }
-        var generation = 0
+        var circuitNumber = 0
         if let number = numbers.circuit {
             if records.list[number].circuit == nil { records.list[number].circuit = policy.newCircuit }
-            generation = records.list[number].circuit?.begin(at: now) ?? 0
+            circuitNumber = records.list[number].circuit?.begin(at: now) ?? 0
             if sharesCircuits { shared.use(records.list[number].name) }
         }
-        return Permit(numbers: numbers, generation: generation, admitted: now)
+        return Permit(numbers: numbers, circuitNumber: circuitNumber, admitted: now)
     }
 
     /// Returns the refusal of a request that may not wait, or whose turn is certainly after `deadline`; `nil` if it may

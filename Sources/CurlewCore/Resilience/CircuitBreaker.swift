@@ -88,7 +88,9 @@ public struct CircuitBreaker: Sendable {
 /// A circuit: the state of a breaker for one name. Times are durations since any fixed start.
 ///
 /// Every change of the phase begins a generation. An outcome counts only in the generation in which its request was
-/// sent: one that was sent before the circuit opened says nothing about the server's recovery.
+/// sent: one that was sent before the circuit opened says nothing about the server's recovery. Generations and probes
+/// are numbered together, so that one number tells whether a request belongs to this generation, and whether it is the
+/// probe that holds up others.
 package struct CircuitState: Sendable, Equatable {
     /// An outcome, as the circuit counts it.
     package struct Call: Sendable, Hashable {
@@ -101,11 +103,16 @@ package struct CircuitState: Sendable, Equatable {
         }
     }
 
+    package struct Probe: Sendable, Equatable {
+        let number: Int
+        let start: Duration
+    }
+
     package enum Phase: Sendable, Equatable {
         case closed
         case open(until: Duration)
-        /// `probing`: the start of the probe in flight.
-        case halfOpen(succeeded: Int, probing: Duration?)
+        /// `probing`: the last probe, while no other request may be sent because of it.
+        case halfOpen(succeeded: Int, probing: Probe?)
     }
 
     package enum Answer: Sendable, Equatable {
@@ -126,7 +133,8 @@ package struct CircuitState: Sendable, Equatable {
     private let rule: Rule
     package private(set) var phase = Phase.closed
     private var window: OutcomeWindow
-    private var generation = 0
+    /// The number of the generation, and the last number of a generation or a probe.
+    private var (generation, lastNumber) = (0, 0)
     /// The time at which a request was last sent, or ended.
     private var used: Duration = .zero
     /// The end of the time for which another process's circuit is known to be open. Until then this one may open without
@@ -154,24 +162,27 @@ package struct CircuitState: Sendable, Equatable {
             guard let probing else { return .pass }
             // A probe that takes longer than the circuit stays open, such as a long stream, holds up no other request.
             // Its outcome still counts: otherwise a circuit whose probes are all slow would never close.
-            guard now - probing >= rule.openFor else { return .refuse(after: .zero) }
+            guard now - probing.start >= rule.openFor else { return .refuse(after: .zero) }
             phase = .halfOpen(succeeded: succeeded, probing: nil)
             return .pass
         }
     }
 
-    /// Records that a request is sent that `check` has just let pass. Returns the generation for `end`.
+    /// Records that a request is sent that `check` has just let pass. Returns the request's number for `end`.
     package mutating func begin(at now: Duration) -> Int {
         used = now
-        if case .halfOpen(let succeeded, nil) = phase { phase = .halfOpen(succeeded: succeeded, probing: now) }
-        return generation
+        if case .halfOpen(let succeeded, nil) = phase {
+            lastNumber += 1
+            phase = .halfOpen(succeeded: succeeded, probing: Probe(number: lastNumber, start: now))
+        }
+        return lastNumber
     }
 
     /// Records the end of a request; `nil` if it says nothing about the server. Returns the end of the opening if the
     /// circuit has opened and reached the minimum of calls: other processes may hear of it.
     @discardableResult
     package mutating func end(_ call: Call?, of begun: Int, at now: Duration) -> Duration? {
-        guard begun == generation else { return nil }
+        guard begun >= generation else { return nil }
         used = now
         switch phase {
         case .open: break
@@ -189,10 +200,11 @@ package struct CircuitState: Sendable, Equatable {
             let end = now + rule.openFor
             enter(.open(until: end))
             return isEnough ? end : nil
-        case .halfOpen(let succeeded, _):
+        case .halfOpen(let succeeded, let probing):
+            // An ended probe makes room for another one, unless it took so long that the other is in flight already.
+            let stillProbing = probing?.number == begun ? nil : probing
             guard let call else {
-                // A cancelled probe makes room for another one.
-                phase = .halfOpen(succeeded: succeeded, probing: nil)
+                phase = .halfOpen(succeeded: succeeded, probing: stillProbing)
                 return nil
             }
             if call.isFailure || call.isSlow {
@@ -200,7 +212,7 @@ package struct CircuitState: Sendable, Equatable {
             } else if succeeded + 1 >= rule.probes {
                 enter(.closed)
             } else {
-                phase = .halfOpen(succeeded: succeeded + 1, probing: nil)
+                phase = .halfOpen(succeeded: succeeded + 1, probing: stillProbing)
             }
         }
         return nil
@@ -218,7 +230,8 @@ package struct CircuitState: Sendable, Equatable {
 
     private mutating func enter(_ next: Phase) {
         phase = next
-        generation += 1
+        lastNumber += 1
+        generation = lastNumber
         window.removeAll()
     }
 

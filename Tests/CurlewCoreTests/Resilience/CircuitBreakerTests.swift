@@ -129,6 +129,49 @@ struct CircuitBreakerTests {
         #expect(circuit.phase == .closed)
     }
 
+    @Test(
+        "an overdue probe that ends, cancelled or fine, permits no probe beside its successor", arguments: [nil, fine])
+    func overdueProbe(outcome: CircuitState.Call?) {
+        let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, probes: 3)
+        var circuit = CircuitState(breaker)
+        #expect(send(Self.failed, at: .zero, &circuit))
+        #expect(circuit.check(at: .seconds(10)) == .pass)
+        let overdue = circuit.begin(at: .seconds(10))
+        #expect(circuit.check(at: .seconds(20)) == .pass)
+        let successor = circuit.begin(at: .seconds(20))
+        circuit.end(outcome, of: overdue, at: .seconds(21))
+        #expect(circuit.check(at: .seconds(21)) == .refuse(after: .zero), "the successor is in flight")
+        circuit.end(Self.fine, of: successor, at: .seconds(22))
+        #expect(send(Self.fine, at: .seconds(22), &circuit))
+        // Of three successes, the overdue probe's is one.
+        #expect((circuit.phase == .closed) == (outcome != nil))
+    }
+
+    @Test(
+        "at most one probe at a time is sent per period, with probes that end in any order",
+        arguments: 0..<200 as Range<UInt64>)
+    func overlappingProbes(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, probes: 1_000)
+        var circuit = CircuitState(breaker)
+        #expect(send(Self.failed, at: .zero, &circuit))
+        var now = Duration.seconds(10)
+        var flying: [(number: Int, start: Duration)] = []
+        for _ in 0..<500 {
+            now += .seconds(Int.random(in: 0...8, using: &random))
+            if circuit.check(at: now) == .pass {
+                #expect(flying.allSatisfy { now - $0.start >= .seconds(10) })
+                flying.append((circuit.begin(at: now), now))
+            } else {
+                #expect(flying.contains { now - $0.start < .seconds(10) })
+            }
+            if let index = flying.indices.randomElement(using: &random), Bool.random(using: &random) {
+                let outcome = Bool.random(using: &random) ? Self.fine : nil
+                circuit.end(outcome, of: flying.remove(at: index).number, at: now)
+            }
+        }
+    }
+
     @Test("a window that is smaller than the minimum of calls opens the circuit once it is full")
     func smallWindow() {
         let breaker = CircuitBreaker(window: .count(3))
