@@ -93,13 +93,13 @@ public final class RedisFleet: Sendable {
         }
     }
 
-    private func ask(_ command: RedisCommand) async -> Result<RedisReply?, RedisFault> {
+    func ask(_ command: RedisCommand) async -> Result<RedisReply?, RedisFault> {
         guard let pool else { return .failure(problem ?? .suspended) }
         return await pool.ask([command]).map(\.first)
     }
 
     /// The keys of a rate: its time, and its processes. Names of scopes may be long or secret, so they are hashed.
-    private func keys(of order: RateLeaseOrder) -> [String] {
+    func keys(of order: RateLeaseOrder) -> [String] {
         let rate = RedisKeys.digest("\(Self.microseconds(order.rate.interval)) \(order.rate.tolerance) \(order.name)")
         return ["\(prefix)r:\(rate)", "\(prefix)p:\(rate)"]
     }

@@ -74,6 +74,60 @@ struct RedisFleetTests {
         #expect(numbers.local == 3 && numbers.failures == 0)
     }
 
+    /// Changes the records of a rate to those of a time when the clock was this far ahead: so the clock is set back.
+    /// Returns the time for which the times of the processes are kept.
+    @discardableResult
+    private func setClockBack(by step: Int, of order: RateLeaseOrder, _ fleet: RedisFleet) async throws -> Duration {
+        let script = """
+            local due = redis.call('GET', KEYS[1])
+            if due then redis.call('SET', KEYS[1], string.format('%.0f', due + ARGV[1])) end
+            local times = redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')
+            for i = 1, #times, 2 do redis.call('ZINCRBY', KEYS[2], ARGV[1], times[i]) end
+            return redis.call('PTTL', KEYS[2])
+            """
+        let command = RedisCommand(script: script, keys: fleet.keys(of: order), [Data("\(step)".utf8)])
+        let life = try await fleet.ask(command).get()?.number
+        return .milliseconds(try #require(life))
+    }
+
+    @Test("after the server's clock is set back, leases begin no later than before", arguments: [2, 3_600, 100_000])
+    func clockSetBack(seconds: Int) async throws {
+        let server = try await RedisProcess()
+        let fleets = [fleet(server.url()), fleet(server.url())]
+        let first = try #require(await fleets[0].lease(order()))
+        #expect(first == RateLease(granted: 1))
+        let kept = try await setClockBack(by: seconds * 1_000_000, of: order(), fleets[0])
+        #expect(kept > .seconds(300), "as long as the due time")
+        // As without the step: the rate's next request is due in an interval, and the one after it is not granted.
+        let second = try #require(await fleets[1].lease(order()))
+        #expect(second.granted == 1 && second.wait > .seconds(300) && second.wait <= .seconds(360))
+        let third = try #require(await fleets[0].lease(order()))
+        #expect(third.granted == 0 && third.wait > .seconds(660) && third.wait <= .seconds(720))
+    }
+
+    @Test("after the server's clock is set back, processes that have ended have no part of the rate")
+    func clockSetBackDead() async throws {
+        let server = try await RedisProcess()
+        let rate = CellRate(1_000_000, per: .seconds(1), burst: 1)
+        for _ in 0..<9 { _ = await fleet(server.url()).lease(order("a", rate, wanted: 1)) }
+        let fleet = fleet(server.url())
+        try await setClockBack(by: 3_600_000_000, of: order("a", rate), fleet)
+        // A tenth of a second's requests, for the only process.
+        #expect(await fleet.lease(order("a", rate, wanted: 1 << 40)) == RateLease(granted: 100_000))
+    }
+
+    @Test("after the server's clock is set forward, no more is granted than to a new rate")
+    func clockSetForward() async throws {
+        let server = try await RedisProcess()
+        let fleet = fleet(server.url())
+        for _ in 0..<2 { #expect(await fleet.lease(order())?.granted == 1) }
+        try await setClockBack(by: -3_600_000_000, of: order(), fleet)
+        #expect(await fleet.lease(order()) == RateLease(granted: 1))
+        let second = try #require(await fleet.lease(order()))
+        #expect(second.granted == 1 && second.wait > .seconds(300) && second.wait <= .seconds(360))
+        #expect(await fleet.lease(order())?.granted == 0)
+    }
+
     @Test(
         "an invalid reply grants no lease, and absurd numbers are bounded",
         arguments: [

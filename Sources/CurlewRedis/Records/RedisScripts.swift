@@ -202,17 +202,25 @@ enum RedisScripts {
     /// each other below the limit. Each process that has asked in the last second gets an equal part of a span
     /// at a time; if the limit is used up, the lease begins later, so that processes take turns. No lease begins later
     /// than a second, or an interval if that is longer: requests that wait may be cancelled meanwhile.
+    ///
+    /// If the server's clock was set back, the due time would be too late by that, and the whole fleet would wait. The
+    /// set has the time of each process's last question, so one that is in the future shows it: the due time moves back
+    /// by as much, and such processes are counted again with their next question. The set lives at least as long as the
+    /// due time.
     static let lease = """
         local clock = redis.call('TIME')
         local now = clock[1] * 1000000 + clock[2]
         local interval, tolerance, wanted = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
         local charge, span = tonumber(ARGV[5]), tonumber(ARGV[6])
-        redis.call('ZADD', KEYS[2], now, ARGV[1])
+        local last = tonumber(redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')[2] or now)
+        local setBack = math.max(0, last - now)
         redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - 1000000)
-        redis.call('PEXPIRE', KEYS[2], 2000)
+        redis.call('ZREMRANGEBYSCORE', KEYS[2], now + 1, '+inf')
+        redis.call('ZADD', KEYS[2], now, ARGV[1])
         local processes = redis.call('ZCARD', KEYS[2])
 
-        local due = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now) + charge * interval
+        local due = tonumber(redis.call('GET', KEYS[1]) or 0) - setBack
+        due = math.max(due, now) + charge * interval
         due = math.max(due, now)
         local early = tolerance + math.floor(span / 2 / interval) * interval
         local wait = math.max(0, math.ceil(due - early - now))
@@ -224,8 +232,10 @@ enum RedisScripts {
             retry = wait - latest
         end
         due = due + granted * interval
+        local life = math.ceil((due - now) / 1000) + 1000
+        redis.call('PEXPIRE', KEYS[2], math.max(2000, life))
         if due > now then
-            redis.call('SET', KEYS[1], string.format('%.0f', due), 'PX', math.ceil((due - now) / 1000) + 1000)
+            redis.call('SET', KEYS[1], string.format('%.0f', due), 'PX', life)
         else
             redis.call('DEL', KEYS[1])
         end
