@@ -198,6 +198,8 @@ extension Exchange {
     ) async throws(CurlewError) -> TransferOutcome {
         guard let interceptors else { return try await transport.perform(described, sink: sink) }
         var transfer = described
+        // Adapters and middleware may sign the fields, so the deadline field is not changed after them.
+        transfer.options.hasDeadlineField = false
         if !interceptors.adapters.isEmpty {
             transfer = try await adapted(transfer, by: interceptors.adapters, for: sink)
             budget.apply(to: &transfer)

@@ -53,11 +53,22 @@ extension TimeoutBudget {
     /// Sets the remaining time as the total timeout of a request that is about to be sent, and tells it to the server in
     /// the session's field. A field of this name in the user's request, as `described`, is sent unchanged.
     func apply(to request: inout TransferRequest, describedBy described: TransferRequest, in context: SessionContext) {
-        apply(to: &request)
-        guard let remaining, let name = context.configuration.resilience.deadlineField,
-            !described.headers.contains(name: name), described.defaultHeaders?.headers.contains(name: name) != true
-        else { return }
-        request.headers.add(HTTPHeader(name: name, value: RequestDeadline.fieldValue(name, for: remaining)))
+        let name = context.configuration.resilience.deadlineField
+        if let name, !described.headers.contains(name: name),
+            described.defaultHeaders?.headers.contains(name: name) != true
+        {
+            request.options.hasDeadlineField = true
+        }
+        apply(to: &request, deadlineField: name)
+    }
+
+    /// Sets the remaining time as the total timeout of a request that is about to be sent, and in its deadline field if
+    /// the session has added that.
+    func apply(to request: inout TransferRequest, deadlineField name: String?) {
+        guard let remaining else { return }
+        request.options.timeouts.total = remaining
+        guard request.options.hasDeadlineField, let name else { return }
+        request.headers.add(name: name, value: RequestDeadline.fieldValue(name, for: remaining))
     }
 
     /// Sets the time that is left as the total timeout of a request that is about to be sent.

@@ -141,7 +141,8 @@ struct HedgedExchange: Sendable {
         }
         var copy = request
         if let total = request.options.timeouts.total {
-            TimeoutBudget(total: total, started: copies.began).apply(to: &copy)
+            TimeoutBudget(total: total, started: copies.began)
+                .apply(to: &copy, deadlineField: transport.resilience.settings.deadlineField)
         }
         let waited = copies.hedgeIsSent()
         return SecondCopy(delay: waited, permit: permit, result: await send(copy, as: .second))

@@ -11,6 +11,7 @@ public struct TransferOptions: Sendable {
         var uploadRateLimit: Int?
         var downloadRateLimit: Int?
         var multiplexes: Bool = true
+        var hasDeadlineField: Bool = false
         var trafficClass: TrafficClass = .normal
         var cache: CacheOverrides?
         var resilience: RequestResilience?
@@ -53,6 +54,12 @@ public struct TransferOptions: Sendable {
     public var decodesContent: Bool {
         get { values.decodesContent }
         _modify { yield &values.decodesContent }
+    }
+    /// Whether the session has added the field that tells the remaining time to the server, so that a second copy of the
+    /// request has to tell its own.
+    package var hasDeadlineField: Bool {
+        get { values.hasDeadlineField }
+        _modify { yield &values.hasDeadlineField }
     }
     /// The credentials with which to answer a challenge.
     public var authentication: TransferAuthentication? {

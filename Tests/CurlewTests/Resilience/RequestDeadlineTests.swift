@@ -48,6 +48,35 @@ struct RequestDeadlineTests {
         #expect(session.context.resilience == nil)
     }
 
+    private struct Untouched: ExchangeAdapter {
+        func adapt(_ request: URLRequest, for exchange: ExchangeInfo) async throws -> URLRequest { request }
+    }
+
+    @Test("the second copy of a hedged request has less time left, unless the field is the user's or may be signed")
+    func hedged() async throws {
+        let never = Gate()
+        let transport = MockTransport { request in
+            if request.index.isMultiple(of: 2) { try await never.wait() }
+            return .text("fine")
+        }
+        let configuration = SessionConfiguration {
+            $0.resilience.deadlineField = Self.name
+            $0.resilience.hedging = .after(.milliseconds(20))
+            $0.resilience.hedging?.maximumShare = 1
+            $0.timeouts.total = .seconds(3_600)
+        }
+        let session = Session(configuration: configuration, transport: transport)
+        _ = try await session.request(Self.url).data()
+        _ = try await session.request(Self.url, headers: ["x-request-deadline-ms": "7"]).data()
+        _ = try await session.request(Self.url).exchangeAdapter(Untouched()).data()
+        let told = told(transport).compactMap(\.self)
+        try #require(told.count == 6)
+        #expect(told[0] <= 3_600_000 && told[1] <= told[0] - 20 && told[1] > 3_000_000)
+        #expect(transport.requests[1].headers.values(for: Self.name).count == 1)
+        #expect(told[2] == 7 && told[3] == 7)
+        #expect(told[4] > 3_000_000 && told[5] == told[4])
+    }
+
     @Test("the deadline field is not sent without a total timeout, and does not replace a user's field")
     func absent() async throws {
         let transport = MockTransport { _ in .text("fine") }
