@@ -44,14 +44,15 @@ package final class ResilienceControl: Sendable {
     /// does not copy the breaker.
     private let call: (@Sendable (AttemptOutcome) -> CircuitState.Call)?
     private let state: Lock<State>
-    private let start = ContinuousClock.now
+    /// The time since any fixed start.
+    private let clock: @Sendable () -> Duration
     private static let timer = DispatchQueue(label: "curlew.admission")
     private static let manyBudgets = 4_096
 
     /// `nil` if nothing is switched on.
-    package init?(_ settings: Resilience) {
+    package init?(_ settings: Resilience, clock: @escaping @Sendable () -> Duration = ResilienceControl.newClock()) {
         if !settings.admitsAttempts, settings.hedging == nil { return nil }
-        self.settings = settings
+        (self.settings, self.clock) = (settings, clock)
         admitsAttempts = settings.admitsAttempts
         let policy = settings.policy
         self.policy = policy
@@ -59,7 +60,13 @@ package final class ResilienceControl: Sendable {
         state = Lock(making: { State(admission: AdmissionState(policy)) })
     }
 
-    private var now: Duration { ContinuousClock.now - start }
+    private var now: Duration { clock() }
+
+    /// Returns a clock that begins at zero.
+    package static func newClock() -> @Sendable () -> Duration {
+        let start = ContinuousClock.now
+        return { ContinuousClock.now - start }
+    }
 
     /// The time since the admission of an attempt.
     func age(of permit: AdmissionState.Permit) -> Duration { now - permit.admitted }

@@ -74,27 +74,102 @@ struct CancelledWaitTests {
         #expect(snapshot.counts.admitted > 0 && snapshot.counts.waited > 0)
     }
 
-    @Test("a circuit that 64 tasks use at once counts every decision")
-    func circuit() async throws {
-        var breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, openFor: .zero)
-        breaker.isFailure = { _ in true }
-        let control = try #require(ResilienceControl(Resilience(breaker: breaker)))
-        let keys = AdmissionKeys(circuit: "a")
-        if case .decided(.admitted(let permit)) = control.ask(keys, .normal, waitingFor: nil) {
-            control.finish(permit, outcome: AttemptOutcome(status: 500), advice: nil)
-        }
-        await withTaskGroup(of: Void.self) { group in
+    /// Runs `body` in 64 threads of the system at the same time. Tasks would share a few threads.
+    private func inThreads(_ body: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            let running = Lock(64)
             for _ in 0..<64 {
-                group.addTask {
-                    for _ in 0..<200 {
-                        if case .decided(.admitted(let permit)) = control.ask(keys, .normal, waitingFor: nil) {
-                            control.finish(permit, outcome: AttemptOutcome(status: 500), advice: nil)
-                        }
+                Thread.detachNewThread {
+                    body()
+                    let isLast = running.withLock { count in
+                        count -= 1
+                        return count == 0
                     }
+                    if isLast { continuation.resume() }
                 }
             }
         }
-        let counts = control.snapshot().counts
-        #expect(counts.admitted + counts.refusedByCircuit == 64 * 200 + 1 && counts.admitted > 1)
+    }
+
+    /// A control with a circuit that opens with the first failure, for an hour, and a clock that only `advance` moves.
+    private struct HourCircuit {
+        let control: ResilienceControl
+        private let time: Lock<Duration>
+
+        init(probes: Int) throws {
+            let time = Lock(Duration.zero)
+            let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, openFor: .seconds(3_600), probes: probes)
+            let resilience = Resilience(breaker: breaker)
+            let control = ResilienceControl(resilience, clock: { time.withLock { $0 } })
+            self.control = try #require(control)
+            self.time = time
+        }
+
+        func advance() { time.withLock { $0 += .seconds(3_600) } }
+
+        func ask() -> AdmissionState.Permit? {
+            let answer = control.ask(AdmissionKeys(circuit: "a"), .normal, waitingFor: nil)
+            return if case .decided(.admitted(let permit)) = answer { permit } else { nil }
+        }
+
+        func finish(_ permit: AdmissionState.Permit?, status: Int) {
+            if let permit { control.finish(permit, outcome: AttemptOutcome(status: status), advice: nil) }
+        }
+    }
+
+    @Test("of 64 threads that ask an open circuit at once, none is admitted, and one as a probe when its time is over")
+    func openCircuit() async throws {
+        let circuit = try HourCircuit(probes: 1)
+        let (rounds, asks) = (20, 50)
+        circuit.finish(circuit.ask(), status: 500)
+        for _ in 0..<rounds {
+            let admitted = Lock<[AdmissionState.Permit]>([])
+            let askAll: @Sendable () -> Void = {
+                for _ in 0..<asks {
+                    if let permit = circuit.ask() { admitted.withLock { $0.append(permit) } }
+                }
+            }
+            await inThreads(askAll)
+            #expect(admitted.withLock(\.count) == 0)
+            circuit.advance()
+            await inThreads(askAll)
+            #expect(admitted.withLock(\.count) == 1)
+            circuit.finish(admitted.withLock(\.first), status: 500)
+        }
+        let counts = circuit.control.snapshot().counts
+        #expect(counts.admitted == 1 + rounds && counts.refusedByCircuit == rounds * (2 * 64 * asks - 1))
+    }
+
+    @Test("64 threads send at most one probe at a time, and as many as close the circuit")
+    func probes() async throws {
+        let probes = 500
+        let circuit = try HourCircuit(probes: probes)
+        circuit.finish(circuit.ask(), status: 500)
+        circuit.advance()
+        let (inFlight, most, sent) = (Lock(0), Lock(0), Lock(0))
+        await inThreads {
+            while sent.withLock({ $0 }) < probes {
+                guard let permit = circuit.ask() else { continue }
+                let isProbe = sent.withLock { count in
+                    count += 1
+                    return count <= probes
+                }
+                // The circuit has closed since this thread has looked at the count.
+                guard isProbe else { return circuit.finish(permit, status: 200) }
+                let now = inFlight.withLock { count in
+                    count += 1
+                    return count
+                }
+                most.withLock { $0 = max($0, now) }
+                // The other threads ask meanwhile.
+                sched_yield()
+                inFlight.withLock { $0 -= 1 }
+                circuit.finish(permit, status: 200)
+            }
+        }
+        #expect(most.withLock { $0 } == 1)
+        let snapshot = circuit.control.snapshot()
+        #expect(snapshot.circuits["a"]?.state == .closed)
+        #expect(snapshot.counts.admitted == 1 + sent.withLock { $0 } && snapshot.counts.refusedByCircuit > 0)
     }
 }
