@@ -247,7 +247,7 @@ package struct CircuitState: Sendable, Equatable {
     }
 }
 
-/// The outcomes of a sliding window, in a fixed amount of memory.
+/// The outcomes of a sliding window, in a fixed amount of memory. A time before an earlier one counts as the earlier one.
 package struct OutcomeWindow: Sendable, Equatable {
     package struct Counts: Sendable, Equatable {
         package var calls = 0
@@ -314,7 +314,7 @@ package struct OutcomeWindow: Sendable, Equatable {
             counts.add(call)
             storage = .last(calls, next: (next + 1) % capacity, capacity: capacity, counts)
         case .tenths(var tenths, let length):
-            let number = Self.number(of: now, length)
+            let number = Self.number(of: now, length, after: tenths)
             tenths.removeAll { $0.number <= number - 10 }
             if tenths.last?.number != number { tenths.append(Tenth(number: number)) }
             tenths[tenths.count - 1].counts.add(call)
@@ -326,12 +326,14 @@ package struct OutcomeWindow: Sendable, Equatable {
         switch storage {
         case .last(_, _, _, let counts): return counts
         case .tenths(let tenths, let length):
-            let number = Self.number(of: now, length)
+            let number = Self.number(of: now, length, after: tenths)
             return tenths.reduce(into: Counts()) { if $1.number > number - 10 { $0.add($1.counts) } }
         }
     }
 
-    private static func number(of time: Duration, _ length: Duration) -> Int { Int(time / length) }
+    private static func number(of time: Duration, _ length: Duration, after tenths: [Tenth]) -> Int {
+        max(Int(time / length), tenths.last?.number ?? .min)
+    }
 }
 
 /// The end of an attempt, as circuit breakers and adaptive limits see it.

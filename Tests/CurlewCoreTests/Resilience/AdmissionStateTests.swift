@@ -196,6 +196,104 @@ struct AdmissionStateTests {
         #expect(name(deaf, "a") == nil)
     }
 
+    private struct Fleet: RateLeasing, CircuitSharing {
+        let localShare = 0.1
+        let circuitRefresh = Duration.seconds(1)
+
+        func lease(_ order: RateLeaseOrder) async -> RateLease? { nil }
+        func ask(_ question: [CircuitQuestion]) async -> [Duration]? { nil }
+    }
+
+    /// The session's parts with a rate of its own, or everything shared with a fleet.
+    private static func jumpingState(isShared: Bool) -> AdmissionState {
+        var rate = RateLimit.requests(2, per: .seconds(1), burst: 3)
+        var breaker = CircuitBreaker(window: .time(.seconds(20)), minimumCalls: 4)
+        if isShared { (rate, breaker) = (rate.shared(byFleet: Fleet()), breaker.shared(byFleet: Fleet())) }
+        return state(rate: rate, concurrency: .adaptive(initial: 6), breaker: breaker, maximumWaiting: 10)
+    }
+
+    @Test(
+        "requests are admitted as if times that jump back had stood still, and none waits longer than its limits say",
+        arguments: 0..<100 as Range<UInt64>)
+    func timesThatJumpBack(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        var jumping = Self.jumpingState(isShared: seed % 2 == 1)
+        var steady = jumping
+        var clock = JumpingClock()
+        let keys = AdmissionKeys(rates: ["a"], quota: "a", places: "a", circuit: "a")
+        let breaker = CircuitBreaker()
+        var flying: [AdmissionState.Permit] = []
+        var orders: [(AdmissionState.FleetOrder, AdmissionState.FleetOrder)] = []
+        func add(_ decided: [(Ticket, Verdict)]) {
+            flying += decided.compactMap { Self.permit(.decided($0.1)) }
+        }
+        for _ in 0..<400 {
+            clock.advance(using: &random)
+            let (now, latest) = (clock.now, clock.latest)
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0, 1:
+                let (answer, others) = jumping.ask(keys, urgency: 3, deadline: nil, at: now)
+                let (expected, expectedOthers) = steady.ask(keys, urgency: 3, deadline: nil, at: latest)
+                #expect(answer == expected && others.map(\.1) == expectedOthers.map(\.1))
+                if let permit = Self.permit(answer) { flying.append(permit) }
+                if let refusal = Self.refusal(answer) { #expect(refusal.retryAfter ?? .zero <= .seconds(60)) }
+                add(others)
+            case 2 where !flying.isEmpty:
+                let permit = flying.remove(at: .random(in: 0..<flying.count, using: &random))
+                let outcome = AttemptOutcome(status: Int.random(in: 0..<3, using: &random) == 0 ? 500 : 200)
+                let fields: HTTPHeaders = ["RateLimit": "\"a\";r=2;t=30"]
+                let advice = Bool.random(using: &random) ? ServerAdvice(fields, status: 200, now: Date()) : nil
+                jumping.finish(permit, outcome, breaker.call(outcome), advice, at: now)
+                steady.finish(permit, outcome, breaker.call(outcome), advice, at: latest)
+            case 3 where !orders.isEmpty:
+                let (order, same) = orders.removeFirst()
+                let grant =
+                    Bool.random(using: &random) ? RateLease(granted: Int.random(in: 1...3, using: &random)) : nil
+                switch (order, same) {
+                case (.lease(let order), .lease(let same)):
+                    jumping.leased(grant, for: order, at: now)
+                    steady.leased(grant, for: same, at: latest)
+                case (.circuits(let question, _), .circuits(let same, _)):
+                    let answer = grant.map { _ in question.map { _ in Duration.seconds(7_200) } }
+                    jumping.answered(answer, to: question, at: now)
+                    steady.answered(answer, to: same, at: latest)
+                default: Issue.record("both have the same orders")
+                }
+            default: break
+            }
+            let (decided, expected) = (jumping.decide(at: now), steady.decide(at: latest))
+            #expect(decided.map(\.0) == expected.map(\.0) && decided.map(\.1) == expected.map(\.1))
+            add(decided)
+            let (made, same) = (jumping.fleetOrders(at: now), steady.fleetOrders(at: latest))
+            try #require(made.count == same.count)
+            orders += zip(made, same)
+            #expect(jumping.nextTurn(at: now) == steady.nextTurn(at: latest))
+            #expect(jumping.pauses(at: now) == steady.pauses(at: latest))
+            #expect(jumping.phases(at: now)["a"]?.phase == steady.phases(at: latest)["a"]?.phase)
+            // The longest is a server's window of 30 s.
+            #expect(jumping.pauses(at: now).values.allSatisfy { $0 <= .seconds(30) })
+            if case .open(let until)? = jumping.phases(at: now)["a"]?.phase { #expect(until - latest <= .seconds(10)) }
+        }
+    }
+
+    @Test("after a jump of an hour ahead, rates of a session and of a fleet permit no more than their burst at once")
+    func jumpAhead() {
+        for isShared in [false, true] {
+            var limit = RateLimit.requests(10, per: .seconds(1), burst: 20)
+            if isShared { limit = limit.shared(byFleet: Fleet()) }
+            var state = Self.state(rate: limit)
+            for hour in 0..<4 {
+                let now = Duration.seconds(3_600 * hour)
+                var admitted = 0
+                while Self.permit(state.ask(AdmissionKeys(rates: ["a"]), urgency: 3, deadline: now, at: now).0) != nil {
+                    admitted += 1
+                }
+                // Of a fleet's burst, the local share is a tenth.
+                #expect(admitted == (isShared ? 2 : 20))
+            }
+        }
+    }
+
     @Test("no place is lost or given twice in random sequences of events", arguments: 0..<100 as Range<UInt64>)
     func neverLeaks(seed: UInt64) {
         var random = SplitMix(seed: seed)
@@ -257,5 +355,21 @@ struct AdmissionStateTests {
             }
         }
         #expect(waiting.isEmpty && state.waiting == 0 && (state.concurrency["shared"]?.inFlight ?? 0) == 0)
+    }
+}
+
+/// Times that jump ahead and back by up to an hour, with the latest of them.
+struct JumpingClock {
+    private(set) var now = Duration.zero
+    private(set) var latest = Duration.zero
+
+    mutating func advance(using random: inout SplitMix) {
+        switch Int.random(in: 0..<40, using: &random) {
+        case 0: now += .seconds(3_600)
+        case 1: now -= .seconds(3_600)
+        case 2: now = latest
+        default: now += .milliseconds(Int.random(in: -300...500, using: &random))
+        }
+        latest = max(latest, now)
     }
 }

@@ -58,6 +58,47 @@ struct CircuitBreakerTests {
         }
     }
 
+    @Test("a window of time counts an earlier time as the last one, and is empty an hour later")
+    func timeJumps() {
+        var window = OutcomeWindow(.time(.seconds(10)))
+        let hour = Duration.seconds(3_600)
+        for step in 0..<1_000 {
+            // Alternating between two tenths adds to the later one.
+            window.add(Self.failed, at: hour - .seconds(step % 2))
+        }
+        #expect(window.counts(at: .zero).calls == 1_000 && window.counts(at: hour + .seconds(9)).calls == 1_000)
+        window.add(Self.fine, at: .zero)
+        #expect(window.counts(at: hour + .seconds(9)).calls == 1_001)
+        #expect(window.counts(at: hour + .seconds(10)).calls == 0)
+        window.add(Self.fine, at: hour * 2)
+        #expect(window.counts(at: hour * 2).calls == 1 && window.counts(at: hour).calls == 1)
+    }
+
+    @Test("jumps of the time open no circuit for longer than openFor, and permit no second probe")
+    func circuitJumps() {
+        let breaker = CircuitBreaker(window: .time(.seconds(10)), minimumCalls: 2)
+        var admission = AdmissionState(AdmissionPolicy(breaker: breaker))
+        let keys = AdmissionKeys(circuit: "a")
+        let hour = Duration.seconds(3_600)
+        func permit(at now: Duration) -> AdmissionState.Permit? {
+            let answer = admission.ask(keys, urgency: 3, deadline: nil, at: now).0
+            return if case .decided(.admitted(let permit)) = answer { permit } else { nil }
+        }
+        func fail(at now: Duration) {
+            if let permit = permit(at: now) { admission.finish(permit, nil, Self.failed, nil, at: now) }
+        }
+        fail(at: hour)
+        fail(at: .zero)
+        #expect(admission.phases(at: .zero)["a"]?.phase == .open(until: hour + .seconds(10)))
+        let early = admission.ask(keys, urgency: 3, deadline: nil, at: .zero).0
+        #expect(early == .decided(.refused(AdmissionState.Refusal(cause: .open, retryAfter: .seconds(10)))))
+        // An hour later there is one probe, also for those that come from before.
+        let probe = permit(at: hour * 2)
+        #expect(probe != nil && permit(at: hour * 2) == nil && permit(at: .zero) == nil)
+        if let probe { admission.finish(probe, nil, Self.failed, nil, at: hour) }
+        #expect(admission.phases(at: .zero)["a"]?.phase == .open(until: hour * 2 + .seconds(10)))
+    }
+
     // MARK: The circuit
 
     @Test("a circuit opens at the failure rate, but not before the minimum number of calls")

@@ -44,6 +44,21 @@ struct ConcurrencyLimitTests {
         #expect(limiter.limit == 60)
     }
 
+    @Test(
+        "latencies of clocks that jump keep an adaptive limit in its bounds, and it recovers",
+        arguments: [-3_600, 3_600])
+    func latencyJumps(seconds: Int) {
+        var limiter = ConcurrencyLimiter(ConcurrencyLimit.adaptive(initial: 20, floor: 4, ceiling: 60).kind)
+        settle(&limiter, capacity: 1_000, rounds: 2_000)
+        for _ in 0..<100 {
+            limiter.take()
+            limiter.giveBack(Self.outcome(.seconds(seconds)))
+            #expect((4...60).contains(limiter.limit))
+        }
+        settle(&limiter, capacity: 1_000, rounds: 20_000)
+        #expect(limiter.limit == 60)
+    }
+
     @Test("an adaptive limit does not grow while its places are unused")
     func unused() {
         var limiter = ConcurrencyLimiter(ConcurrencyLimit.adaptive(initial: 10).kind)

@@ -197,6 +197,52 @@ struct EndpointStateTests {
         #expect(state.members(at: .seconds(23))[0].outstanding == 0)
     }
 
+    @Test("a time before an earlier one counts as the earlier one, and a jump ahead ends ejections once")
+    func timeJumps() throws {
+        let hour = Duration.seconds(3_600)
+        var state = try Self.state(["a", "b"], .failover)
+        #expect(send(1, to: &state, at: hour) == [0])
+        #expect(send(4, to: &state, at: .zero) { $0 == 0 } == [0, 0, 0, 1])
+        #expect(state.members(at: .zero)[0].ejectedFor == .seconds(10))
+        #expect(send(1, to: &state, at: hour + .milliseconds(9_999)) == [1])
+        #expect(send(1, to: &state, at: .zero) == [1])
+        var random = SplitMix(seed: 1)
+        let trial = state.choose(at: hour * 2, using: &random)
+        #expect(trial.isTrial && trial.index == 0)
+        #expect(send(2, to: &state, at: .zero) == [1, 1], "one trial at a time")
+        state.finish(trial, isFailure: true, at: hour)
+        #expect(state.members(at: .zero)[0].ejectedFor == .seconds(20))
+        #expect(send(1, to: &state, at: hour * 2 + .seconds(20)) == [0])
+    }
+
+    @Test("endpoints are chosen as if times that jump back had stood still", arguments: 0..<50 as Range<UInt64>)
+    func timesThatJumpBack(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        let rule = Self.rule(share: 0.7)
+        var jumping = try Self.state(["a", "b", "c"], .leastOutstanding, ejection: rule)
+        var steady = jumping
+        var clock = JumpingClock()
+        var flying: [Choice] = []
+        for _ in 0..<500 {
+            clock.advance(using: &random)
+            let isBegin = flying.isEmpty || Bool.random(using: &random)
+            if isBegin {
+                var same = random
+                let choice = jumping.choose(at: clock.now, using: &random)
+                #expect(choice == steady.choose(at: clock.latest, using: &same))
+                flying.append(choice)
+            } else {
+                let choice = flying.remove(at: .random(in: 0..<flying.count, using: &random))
+                let isFailure = Bool.random(using: &random)
+                jumping.finish(choice, isFailure: isFailure, at: clock.now)
+                steady.finish(choice, isFailure: isFailure, at: clock.latest)
+            }
+            let members = jumping.members(at: clock.now)
+            #expect(members.map(\.ejectedFor) == steady.members(at: clock.latest).map(\.ejectedFor))
+            #expect(members.allSatisfy { $0.ejectedFor ?? .zero <= .seconds(40) })
+        }
+    }
+
     @Test("outcomes of requests that were sent before an ejection are ignored after it")
     func stragglers() throws {
         var state = try Self.state(["a", "b"], .failover)

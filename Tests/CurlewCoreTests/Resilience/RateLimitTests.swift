@@ -156,6 +156,26 @@ struct RateLimitTests {
         #expect(quota.opens(at: .seconds(601)) == .seconds(601))
     }
 
+    @Test("a wall clock that jumps neither prolongs nor shortens a server's announcements beyond their bounds")
+    func wallClockJumps() throws {
+        let end = Int(Self.now.timeIntervalSince1970) + 20
+        let date = "Fri, 15 Jan 2027 08:00:20 GMT"
+        for (jump, reset, pause) in [
+            (-3_600.0, Duration.seconds(3_600), Duration.seconds(3_600) as Duration?), (0, .seconds(20), .seconds(20)),
+            // A date in the past is no pause.
+            (3_600, .zero, nil),
+        ] {
+            let fields: HTTPHeaders = [
+                "Retry-After": date, "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "\(end)",
+            ]
+            let advice = try #require(ServerAdvice(fields, status: 429, now: Self.now.addingTimeInterval(jump)))
+            #expect(advice.pause == pause && advice.reset == reset)
+            var quota = ServerQuota()
+            quota.learn(advice, at: .zero)
+            #expect(quota.opens(at: .zero) == reset)
+        }
+    }
+
     @Test("a pause closes a quota, and only a longer pause replaces it")
     func pause() throws {
         var quota = ServerQuota()

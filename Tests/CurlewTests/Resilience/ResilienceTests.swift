@@ -45,6 +45,29 @@ struct ResilienceTests {
         #expect(await session.resilience.snapshot() == ResilienceSnapshot())
     }
 
+    @Test("a wall clock that jumps during an exchange makes its latency neither negative nor longer than it took")
+    func wallClockJumps() async throws {
+        for jump in [-3_600.0, 3_600] {
+            let seen = Lock<[Duration]>([])
+            let transport = MockTransport { _ in
+                let began = Date()
+                var metrics = TransferMetrics(queued: began, ended: began.addingTimeInterval(jump))
+                metrics.firstByte = began.addingTimeInterval(jump)
+                return MockResponse.text("fine").changed { $0.metrics = metrics }
+            }
+            let breaker = CircuitBreaker { outcome in
+                seen.withLock { $0.append(outcome.latency) }
+                return false
+            }
+            let session = session(transport, Resilience(concurrency: .adaptive(), breaker: breaker))
+            let start = ContinuousClock.now
+            _ = try await session.request(Self.url).data()
+            let took = ContinuousClock.now - start
+            let latencies = seen.withLock { $0 }
+            #expect(latencies.count == 1 && latencies.allSatisfy { $0 >= .zero && $0 <= took })
+        }
+    }
+
     // MARK: Waiting
 
     @Test("waiting requests are sent by priority, then by arrival")
