@@ -294,6 +294,80 @@ struct AdmissionStateTests {
         }
     }
 
+    // MARK: Several rates
+
+    @Test(
+        "with several rates, a request is admitted when all permit it, and takes from all or none",
+        arguments: 0..<100 as Range<UInt64>)
+    func severalRates(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        // Of the session and of an origin, or both of an origin.
+        let isOfSession = seed % 2 == 1
+        let numbers = (0..<2).map { _ in
+            (count: Int.random(in: 1...20, using: &random), burst: Int.random(in: 1...5, using: &random))
+        }
+        let limit = RateLimit.requests(numbers[0].count, per: .seconds(1), burst: numbers[0].burst).and(
+            .requests(
+                numbers[1].count, per: .seconds(1), burst: numbers[1].burst, per: isOfSession ? .session : .origin))
+        let policy = AdmissionPolicy(rateLimit: limit, waits: false)
+        var state = AdmissionState(policy)
+        let request = TransferRequest(identifier: TaskIdentifier(rawValue: 1), url: URL(filePath: "/"))
+        let origins = ["https://a.test", "https://b.test"]
+        // A rate for each name of each part, changed only for requests that are admitted.
+        var rates: [[String: CellRate]] = [[:], [:]]
+        var sent: [[String: [Duration]]] = [[:], [:]]
+        var now = Duration.zero
+        for _ in 0..<1_000 {
+            now += .milliseconds(Int.random(in: 0...60, using: &random))
+            let origin = origins[Int.random(in: 0...1, using: &random)]
+            let names = [origin, isOfSession ? "session" : origin]
+            let used = names.indices.map { part in
+                rates[part][names[part]] ?? CellRate(numbers[part].count, per: .seconds(1), burst: numbers[part].burst)
+            }
+            let answer = state.ask(
+                policy.keys(of: request, origin: origin, takesPlace: true), urgency: 3, deadline: nil, at: now
+            ).0
+            let opens = used.map { $0.opens(at: now) }.max() ?? now
+            if opens > now {
+                #expect(answer == .decided(.refused(AdmissionState.Refusal(cause: .rate, retryAfter: opens - now))))
+                continue
+            }
+            #expect(Self.permit(answer) != nil)
+            for part in names.indices {
+                var rate = used[part]
+                rate.admit(at: now)
+                rates[part][names[part]] = rate
+                sent[part][names[part], default: []].append(now)
+            }
+        }
+        for (part, number) in numbers.enumerated() {
+            for times in sent[part].values {
+                for (index, first) in times.enumerated() {
+                    let inSecond = times[index...].prefix { $0 - first < .seconds(1) }.count
+                    #expect(inSecond <= number.count + number.burst - 1)
+                }
+            }
+        }
+    }
+
+    @Test("waiting requests are sent at the lowest of several rates", arguments: [true, false])
+    func lowestRate(isOfSessionFirst: Bool) {
+        let (low, high) = (
+            RateLimit.requests(2, per: .seconds(1), per: .session), RateLimit.requests(10, per: .seconds(1))
+        )
+        var state = Self.state(rate: isOfSessionFirst ? low.and(high) : high.and(low))
+        let keys = ["a", "b"].map { AdmissionKeys(rates: isOfSessionFirst ? ["session", $0] : [$0, "session"]) }
+        var times: [Duration] = []
+        for index in 0..<6 {
+            let (answer, _) = state.ask(keys[index % 2], urgency: 3, deadline: nil, at: .zero)
+            if Self.permit(answer) != nil { times.append(.zero) }
+        }
+        while let turn = state.nextTurn(at: times.last ?? .zero) {
+            times += state.decide(at: turn).map { _ in turn }
+        }
+        #expect(times == (0..<6).map { .milliseconds(500 * $0) })
+    }
+
     @Test("no place is lost or given twice in random sequences of events", arguments: 0..<100 as Range<UInt64>)
     func neverLeaks(seed: UInt64) {
         var random = SplitMix(seed: seed)
