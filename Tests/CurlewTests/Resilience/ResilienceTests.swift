@@ -45,6 +45,30 @@ struct ResilienceTests {
         #expect(await session.resilience.snapshot() == ResilienceSnapshot())
     }
 
+    @Test("the standard parts have the numbers of the documentation")
+    func standard() throws {
+        let standard = Resilience.standard
+        let rate = try #require(standard.rateLimit)
+        #expect(rate.parts.isEmpty && rate.followsServer && rate.scope.isOrigin)
+        let concurrency = try #require(standard.concurrency)
+        #expect(concurrency.kind == .adaptive(initial: 20, floor: 4, ceiling: 200) && concurrency.scope.isOrigin)
+        let breaker = try #require(standard.breaker)
+        #expect(breaker.failureRate == 0.5 && breaker.window == .count(100) && breaker.minimumCalls == 20)
+        #expect(breaker.openFor == .seconds(10) && breaker.probes == 1 && breaker.scope.isOrigin)
+        #expect(breaker.slowAfter == nil)
+        let budget = try #require(standard.retryBudget)
+        #expect(budget.ratio == 1 / 5 && budget.minimumPerSecond == 1 && budget.capacity == 20)
+        #expect(standard.hedging == nil && standard.deadlineField == nil)
+        #expect(standard.waits && standard.maximumWaiting == 10_000)
+        // The ways that the page names for the other parts.
+        #expect(Hedging.percentile(0.95).delay == .percentile(0.95, atLeast: .milliseconds(10)))
+        #expect(Hedging.after(.zero).maximumShare == 0.1 && Hedging.fewestSamples == 20 && LatencySample.size == 128)
+        #expect(Hedging.largestBody == 64 * 1024 && ServerAdvice.maximumReset == .seconds(3_600))
+        let ejection = EndpointGroup.Ejection()
+        #expect(ejection.consecutiveFailures == 5 && ejection.failureRate == 0.5 && ejection.maximumShare == 0.5)
+        #expect(ejection.time == .seconds(10) && ejection.longestTime == .seconds(300))
+    }
+
     @Test("a wall clock that jumps during an exchange makes its latency neither negative nor longer than it took")
     func wallClockJumps() async throws {
         for jump in [-3_600.0, 3_600] {
