@@ -5,6 +5,7 @@ import Foundation
 import Glibc
 import StoreSupport
 import Testing
+
 @testable import CurlewRedis
 
 @Suite("Decisions of a Redis store without a server")
@@ -35,6 +36,25 @@ struct RedisDecisionTests {
         #expect(allows(now.advanced(by: .seconds(15))))
         breaker.succeeded()
         for _ in 0..<2 { #expect(allows(now)) }
+    }
+
+    @Test("a fleet with requests asks a server that is away at least every 23 seconds") func asksAgain() throws {
+        let start = ContinuousClock.now
+        var (breaker, rate) = (RedisBreaker(), LeasedRate(CellRate(100, per: .seconds(1), burst: 1), share: 0.1))
+        var (asked, now) = ([Duration.zero], Duration.zero)
+        while now < .seconds(300) {
+            if rate.order("a", waiting: 1, at: now) != nil {
+                if breaker.allows(at: start + now) {
+                    asked.append(now)
+                    breaker.failed(at: start + now)
+                }
+                rate.answered(nil, at: now)
+            }
+            now += .milliseconds(10)
+        }
+        let gaps = zip(asked, asked.dropFirst()).map { $1 - $0 }
+        let longest = try #require(gaps.max())
+        #expect(longest > .seconds(15) && longest <= .seconds(23))
     }
 
     @Test("a command that was not sent does not change the breaker") func notAsked() {
