@@ -53,6 +53,50 @@ struct EndpointTests {
         #expect(await session.resilience.snapshot().endpoints.map(\.outstanding) == [0, 0, 0])
     }
 
+    @Test("endpoints are resolved by the session's resolver, and one that it does not know is ejected")
+    func resolver() async throws {
+        let servers = try servers(2)
+        let asked = Lock<[String]>([])
+        let group = EndpointGroup(
+            (["a", "b"].enumerated().map { .init("http://\($1).service:\(servers[$0].port)/v1") })
+                + ["http://unknown.service:1/v1"], ejection: Self.strict)
+        let session = session(nil, group) {
+            $0.proxy = .none
+            // A server that a busy machine keeps waiting would be ejected.
+            ($0.timeouts.connect, $0.timeouts.queue, $0.timeouts.firstByte) = (nil, nil, nil)
+            $0.dns.resolver = { host, port in
+                asked.withLock { $0.append("\(host):\(port)") }
+                guard !host.hasPrefix("unknown") else { throw URLError(.cannotFindHost) }
+                return DNSAnswer(addresses: ["127.0.0.1"], timeToLive: .seconds(600))
+            }
+        }
+        var names: [String] = []
+        for _ in 0..<6 { names.append(try await session.request("name").retry(using: Self.policy).string()) }
+        // Each is asked for once: answers are stored, and an endpoint that is ejected gets no request.
+        let expected = ["a.service:\(servers[0].port)", "b.service:\(servers[1].port)", "unknown.service:1"]
+        #expect(asked.withLock { $0 } == expected)
+        #expect(names.count { $0 == "0" } >= 2 && names.count { $0 == "1" } >= 2 && names.count == 6)
+        let endpoints = await session.resilience.snapshot().endpoints
+        #expect(endpoints.map { $0.ejectedFor != nil } == [false, false, true])
+        #expect(servers.allSatisfy { $0.requests.allSatisfy { $0.headers["Host"]?.contains(".service:") == true } })
+    }
+
+    @Test("the second copy of a hedged request goes to the endpoint of the first one")
+    func hedged() async throws {
+        let never = Gate()
+        let transport = MockTransport { request in
+            if request.index.isMultiple(of: 2) { try await never.wait() }
+            return .text("fine")
+        }
+        let session = session(transport, EndpointGroup(Self.three)) {
+            $0.resilience.hedging = .after(.zero)
+            $0.resilience.hedging?.maximumShare = 1
+        }
+        for _ in 0..<3 { _ = try await session.request("name").data() }
+        let hosts = transport.requests.map { $0.url.host() ?? "" }
+        #expect(hosts == ["a.test", "a.test", "b.test", "b.test", "c.test", "c.test"])
+    }
+
     @Test("an endpoint that is down is ejected, and used again when it is up")
     func returns() async throws {
         let servers = try servers(2)
