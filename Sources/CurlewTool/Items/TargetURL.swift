@@ -213,8 +213,8 @@ struct URLParts: Equatable, Sendable {
     }
 }
 
-/// The reading of a word after the first URL of `--download`, judged by its form: `b.org/2?x=1` and `host:9901/b` are
-/// URLs, `X-Count:1` and `a=b` are items.
+/// What a word after the first URL of `--download` is, by its form: `b.org/2?x=1` and `host:9901/b` are URLs,
+/// `X-Count:1` and `a=b` are items.
 enum FurtherURL: Equatable {
     case url
     case item
