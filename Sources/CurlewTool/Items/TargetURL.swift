@@ -64,7 +64,7 @@ enum TargetURL {
         let port = rest.prefix { $0.isASCII && $0.isWholeNumber }
         let tail = rest.dropFirst(port.count)
         guard tail.isEmpty || tail.hasPrefix("/") || tail.hasPrefix("?") else {
-            throw UsageError("'\(text)' is not a URL", hint: "':8080/path' stands for http://localhost:8080/path.")
+            throw UsageError("'\(text)' is not a URL", hint: "':8080/path' means http://localhost:8080/path.")
         }
         return "\(scheme)://localhost" + (port.isEmpty ? "" : ":\(port)") + tail
     }
