@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-// brotli/decode.h and zstd.h: both interfaces have been the same since version 1.0.
+// Copies of the declarations in brotli/decode.h and zstd.h, whose interfaces have been stable since version 1.0.
 typedef struct {
     const void *bytes;
     size_t size, position;
@@ -32,7 +32,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int has_brotli, has_zstd;
 
 static void find(void) {
-    // RTLD_NOLOAD: only a library that libcurl has loaded.
+    // RTLD_NOLOAD uses only a library that is already loaded, as libcurl's dependency. RTLD_DEFAULT finds the functions
+    // if they are linked statically. The libraries are never closed, so the functions stay valid.
     void *library = dlopen("libbrotlidec.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (!library) library = RTLD_DEFAULT;
     brotli.create = (void *(*)(void *, void *, void *))dlsym(library, "BrotliDecoderCreateInstance");

@@ -3,13 +3,13 @@
 #include <pthread.h>
 #include <string.h>
 
-// gnutls_datum_t.
+// A copy of gnutls_datum_t.
 struct datum {
     const unsigned char *data;
     unsigned int size;
 };
 
-// libgnutls is looked up rather than linked: if libcurl uses it, it is loaded.
+// The functions of libgnutls, looked up at run time instead of linked: if libcurl uses the library, it is loaded.
 static struct {
     int (*version)(void *session);
     const char *(*suite)(void *session);
@@ -19,9 +19,9 @@ static struct {
 static void look_up(void) {
     void *self = dlopen(NULL, RTLD_LAZY);
     if (!self) return;
-    // The way that POSIX gives for functions.
+    // C does not convert a `void *` to a function pointer; POSIX recommends this assignment for dlsym.
     *(void **)&gnutls.version = dlsym(self, "gnutls_protocol_get_version");
-    // Since GnuTLS 3.7.4.
+    // Exists since GnuTLS 3.7.4.
     *(void **)&gnutls.suite = dlsym(self, "gnutls_ciphersuite_get");
     *(void **)&gnutls.protocol = dlsym(self, "gnutls_alpn_get_selected_protocol");
 }
@@ -37,7 +37,7 @@ static void *session_of(CURL *easy) {
 
 const char *curlew_gnutls_version(CURL *easy) {
     void *session = session_of(easy);
-    // gnutls_protocol_t, in OpenSSL's words.
+    // Values of gnutls_protocol_t, with the names that OpenSSL gives to these versions.
     switch (session && gnutls.version ? gnutls.version(session) : 0) {
     case 2: return "TLSv1";
     case 3: return "TLSv1.1";
@@ -56,7 +56,7 @@ int curlew_gnutls_speaks_http2(CURL *easy) {
     void *session = session_of(easy);
     struct datum name = {NULL, 0};
     if (!session || !gnutls.protocol) return -1;
-    // An error: the peers agreed on nothing, which means HTTP/1.
+    // An error means that ALPN selected no protocol, so the connection uses HTTP/1.
     if (gnutls.protocol(session, &name) != 0) return 0;
     return name.size == 2 && memcmp(name.data, "h2", 2) == 0;
 }

@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-_Static_assert((int)CURLEW_POLL_IN == EPOLLIN && (int)CURLEW_POLL_OUT == EPOLLOUT, "epoll's own numbers");
-_Static_assert((uint32_t)CURLEW_POLL_EDGE == EPOLLET, "epoll's own numbers");
-_Static_assert((int)CURLEW_POLL_ERR == EPOLLERR && (int)CURLEW_POLL_HUP == EPOLLHUP, "epoll's own numbers");
+_Static_assert((int)CURLEW_POLL_IN == EPOLLIN && (int)CURLEW_POLL_OUT == EPOLLOUT, "must equal epoll's constants");
+_Static_assert((uint32_t)CURLEW_POLL_EDGE == EPOLLET, "must equal epoll's constants");
+_Static_assert((int)CURLEW_POLL_ERR == EPOLLERR && (int)CURLEW_POLL_HUP == EPOLLHUP, "must equal epoll's constants");
 
 enum { BATCH = 128 };
 
@@ -22,7 +22,8 @@ static int control(int poller, int operation, int fd, uint32_t events, uint64_t 
     return epoll_ctl(poller, operation, fd, &event) == 0 ? 0 : errno;
 }
 
-// The poller's view may be behind: a number that was closed and opened again is unknown to epoll.
+// The caller's record of watched descriptors may be out of date: when a descriptor is closed, epoll forgets it, and its
+// number may be opened again. So each of these two functions falls back to the other's operation.
 int curlew_poll_add(int poller, int fd, uint32_t events, uint64_t tag) {
     int code = control(poller, EPOLL_CTL_ADD, fd, events, tag);
     return code == EEXIST ? control(poller, EPOLL_CTL_MOD, fd, events, tag) : code;
@@ -78,11 +79,11 @@ int curlew_memory_file(const void *bytes, uint64_t length) {
 
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
-#define CURLEW_TELLS_ORDER
+#define CURLEW_THREAD_SANITIZER
 #endif
 #endif
 
-#ifdef CURLEW_TELLS_ORDER
+#ifdef CURLEW_THREAD_SANITIZER
 void __tsan_release(void *address);
 void __tsan_acquire(void *address);
 void curlew_before(void *object) { __tsan_release(object); }

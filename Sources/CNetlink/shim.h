@@ -1,8 +1,8 @@
-// The kernel's routing messages. The header comes with the C library's development package on every Linux.
+// The kernel's routing messages. Every Linux has these headers with the development package of its C library.
 #include <linux/if_arp.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
-// setns(2): the C library declares it for _GNU_SOURCE alone, which Swift's importer does not set.
+// setns(2). The C library declares it only if _GNU_SOURCE is defined, which Swift's importer does not define.
 int setns(int descriptor, int kind);
 enum { curlew_network_namespace = 0x40000000 /* CLONE_NEWNET */ };

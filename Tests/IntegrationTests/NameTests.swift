@@ -43,7 +43,7 @@ struct NameTests {
     }
 
     /// An evaluator that records the hosts it is asked about, and trusts all of them.
-    private final class Witness: TrustEvaluation {
+    private final class RecordingEvaluator: TrustEvaluation {
         let hosts = Lock<[String]>([])
 
         func evaluate(_ trust: ServerTrust) throws { hosts.withLock { $0.append(trust.host) } }
@@ -51,20 +51,20 @@ struct NameTests {
 
     @Test(.enabled(if: Capabilities.ofLibcurl.usesOpenSSL, "evaluators need OpenSSL"), arguments: [true, false])
     func evaluatorIsNotCalledForDoHServer(decidesAlone: Bool) async throws {
-        let witness = Witness()
+        let evaluator = RecordingEvaluator()
         let transport = try resolving {
-            $0.trustEvaluation = witness
+            $0.trustEvaluation = evaluator
             $0.trustEvaluationReplacesVerification = decidesAlone
         }
         #expect(try await transport.exchange(url("here.curlew.test")).status == 200)
-        #expect(witness.hosts.withLock { $0 }.isEmpty)
+        #expect(evaluator.hosts.withLock { $0 }.isEmpty)
         // The certificate is for localhost. libcurl skips its own comparison of names only if the evaluator decides
         // alone.
         guard decidesAlone else { return }
         let port = try #require(IntegrationEnvironment.url("NGINX_TLS").port)
         let secure = try #require(URL(string: "https://a.wild.curlew.test:\(port)/info"))
         #expect(try await transport.exchange(secure).status == 200)
-        #expect(witness.hosts.withLock { $0 } == ["a.wild.curlew.test"])
+        #expect(evaluator.hosts.withLock { $0 } == ["a.wild.curlew.test"])
     }
 
     @Test(
@@ -74,7 +74,7 @@ struct NameTests {
         let (name, target) = (try IntegrationEnvironment.url("DOH"), try url("here.curlew.test"))
         let transport = makeTransport {
             $0.dns.dohURL = name
-            $0.trustEvaluation = Witness()
+            $0.trustEvaluation = RecordingEvaluator()
             $0.trustEvaluationReplacesVerification = true
         }
         let error = try #require(await transport.failure(target))

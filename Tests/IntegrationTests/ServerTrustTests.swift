@@ -15,7 +15,7 @@ import class CurlewAlamofire.RevocationTrustEvaluator
 )
 struct ServerTrustTests {
     /// An evaluator that records the server trust that it gets.
-    private final class Witness: ServerTrustEvaluating {
+    private final class RecordingEvaluator: ServerTrustEvaluating {
         let seen = Lock<[ServerTrust]>([])
 
         func evaluate(_ trust: ServerTrust, forHost host: String) throws {
@@ -47,12 +47,12 @@ struct ServerTrustTests {
 
     @Test(arguments: Way.allCases)
     func evaluatorIsCalledOncePerConnection(way: Way) async throws {
-        let witness = Witness()
-        let session = try session(witness) { try change(way, &$0) }
+        let evaluator = RecordingEvaluator()
+        let session = try session(evaluator) { try change(way, &$0) }
         let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
         for _ in 0..<3 { _ = try await session.request(url).data() }
-        #expect(witness.count == 1)
-        let trust = try #require(witness.seen.withLock { $0.first })
+        #expect(evaluator.count == 1)
+        let trust = try #require(evaluator.seen.withLock { $0.first })
         #expect(trust.host == "localhost")
         let certificate = try #require(trust.certificates.first)
         #expect(certificate.names.contains("localhost"))

@@ -21,7 +21,7 @@ async def with_websockets(server):
                 async for message in socket:
                     await socket.send(message)
         except websockets.exceptions.WebSocketException:
-            # The server judges how it ended.
+            # The server evaluates how the connection ended.
             pass
     async with websockets.connect(f"{server}/updateReports?agent={AGENT}") as socket:
         await socket.wait_closed()

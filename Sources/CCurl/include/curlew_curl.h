@@ -1,5 +1,5 @@
-// Thin typed wrappers of what Swift cannot call itself: libcurl's variadic functions, epoll, eventfd, and the few
-// functions of libssl that libcurl does not cover.
+// The umbrella header: typed wrappers for libcurl's variadic functions and for epoll and eventfd, and the few functions
+// of OpenSSL, GnuTLS, brotli and zstd that the engine calls itself.
 #ifndef CURLEW_CURL_H
 #define CURLEW_CURL_H
 #include <curl/curl.h>

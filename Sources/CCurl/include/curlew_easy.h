@@ -1,4 +1,5 @@
-// curl_easy_setopt and curl_easy_getinfo are variadic: one typed wrapper per argument type.
+// Typed wrappers for curl_easy_setopt and curl_easy_getinfo, one for each type of argument: Swift cannot call variadic
+// functions.
 #ifndef CURLEW_EASY_H
 #define CURLEW_EASY_H
 #include <curl/curl.h>
@@ -23,7 +24,7 @@ static inline CURLcode curlew_set_pointer(CURL *easy, CURLoption option, const v
 static inline CURLcode curlew_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
     return curl_easy_setopt(easy, option, value);
 }
-// The bytes must live as long as the handle uses the option.
+// The bytes are not copied: they must stay valid as long as the handle has the option.
 static inline CURLcode curlew_set_blob(CURL *easy, CURLoption option, const void *bytes, size_t length) {
     struct curl_blob blob = {(void *)bytes, length, CURL_BLOB_NOCOPY};
     return curl_easy_setopt(easy, option, &blob);
@@ -79,13 +80,13 @@ static inline curl_socket_t curlew_get_socket(CURL *easy) {
 
 static inline const curl_version_info_data *curlew_version_info(void) { return curl_version_info(CURLVERSION_NOW); }
 
-// For readable plans: the option's name, or NULL.
+// The option's name for the description of a plan, or NULL.
 static inline const char *curlew_option_name(CURLoption option) {
     const struct curl_easyoption *found = curl_easy_option_by_id(option);
     return found ? found->name : NULL;
 }
 
-// getinfo for everything that a finished exchange reports, in one call from Swift.
+// The measurements of a finished exchange, read in one call from Swift. The handle owns the strings.
 struct curlew_metrics {
     int64_t name_lookup, connected, tls, pretransfer, first_byte, total; // microseconds from the start
     int64_t uploaded, downloaded;

@@ -1,5 +1,6 @@
-// The differences between libcurl's headers since 7.76. Options that the header compiled against may lack are named by
-// their numbers: the library that runs may be newer, and curl_version_info() decides at run time whether they are used.
+// Hides the differences between libcurl's headers since 7.76. Options that those headers may lack are defined by their
+// numbers, because the library at run time may be newer than the headers. Whether such an option is used is decided at
+// run time with curl_version_info().
 #ifndef CURLEW_GATES_H
 #define CURLEW_GATES_H
 #include <curl/curl.h>
@@ -13,11 +14,12 @@ enum {
     CURLEW_OPT_PREREQDATA = CURLOPTTYPE_CBPOINT + 313,
     CURLEW_OPT_MAXLIFETIME_CONN = CURLOPTTYPE_LONG + 314,    // 7.80.0
 
-    // 7.88.0; what CURL_HTTP_VERSION_3 races is raced since then, too.
+    // 3ONLY exists since 7.88.0. Since then CURL_HTTP_VERSION_3 races HTTP/3 against the earlier versions; before, it
+    // attempted HTTP/3 alone.
     CURLEW_HTTP_VERSION_3 = 30,
     CURLEW_HTTP_VERSION_3ONLY = 31,
 
-    // An enumerator in headers before 8.14, a long since then: another type to Swift.
+    // Headers before 8.14 declare an enumerator, later ones a long, which Swift imports as different types.
     CURLEW_NETRC_OPTIONAL = (int)CURL_NETRC_OPTIONAL,
 };
 
@@ -28,10 +30,11 @@ enum {
 
 #define CURLEW_VERSION(major, minor, patch) (((major) << 16) | ((minor) << 8) | (patch))
 
-// The version that the header had, for messages.
+// The version of the headers that this file was compiled with, for messages.
 static inline unsigned int curlew_header_version(void) { return LIBCURL_VERSION_NUM; }
 
-// Whether the running libcurl has a feature that has a name and no bit. Names exist since 7.87, and such features since 8.
+// Whether the libcurl at run time has a feature with this name. For features without a CURL_VERSION_* bit, which exist
+// since 8.0; libcurl reports names since 7.87.
 static inline int curlew_has_named_feature(const char *name) {
 #if LIBCURL_VERSION_NUM >= 0x075700 // 7.87.0
     const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);

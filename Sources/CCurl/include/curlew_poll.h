@@ -1,4 +1,4 @@
-// epoll and eventfd, which Swift's Glibc module does not export.
+// epoll and eventfd, which Swift's Glibc module does not export, and other calls to the C library that the loop needs.
 #ifndef CURLEW_POLL_H
 #define CURLEW_POLL_H
 #include <stdint.h>
@@ -13,30 +13,35 @@ enum {
     CURLEW_POLL_OUT = 0x004,
     CURLEW_POLL_ERR = 0x008,
     CURLEW_POLL_HUP = 0x010,
-    // Tells each new event once, whatever was read of it.
+    // Reports each new event once, whether or not its data is read.
     CURLEW_POLL_EDGE = 1u << 31,
 };
 
 int curlew_poll_create(void);
-// Watches a descriptor, or changes what a known one is watched for.
+// Watch a descriptor for `events`, which are reported with `tag`. Both functions work whether or not the descriptor is
+// watched already; the names say what the caller expects. They return 0 or an errno, as curlew_poll_remove does.
 int curlew_poll_add(int poller, int fd, uint32_t events, uint64_t tag);
 int curlew_poll_modify(int poller, int fd, uint32_t events, uint64_t tag);
 int curlew_poll_remove(int poller, int fd);
-// Waits for at most `timeout_ms` milliseconds (negative: for ever). Interrupted calls return 0.
+// Waits for at most `timeout_ms` milliseconds, without limit if it is negative. Returns the number of events, at most
+// `capacity` and 128; 0 if the call was interrupted or failed.
 int curlew_poll_wait(int poller, struct curlew_event *events, int capacity, int timeout_ms);
 
-// To be watched for its edges: it is never read, every signal is an event.
+// An eventfd that ends a wait. Watch it with CURLEW_POLL_EDGE: it is never read, and each signal is a new event.
 int curlew_wakeup_create(void);
 void curlew_wakeup_signal(int fd);
 
-// Blocks every signal for the calling thread, so that none is delivered to (or raised by) the loop.
+// Blocks every signal for the calling thread: the loop's thread runs no signal handlers, and its writes to closed
+// sockets do not end the process with SIGPIPE.
 void curlew_block_signals(void);
 void curlew_name_thread(const char *name);
-// A sealed file in memory that holds `bytes`; its path is /proc/self/fd/<result>. -1 on failure.
+// Returns the descriptor of a new file in memory that contains `bytes`, or -1 with errno set. Its path is
+// /proc/self/fd/<descriptor>. The caller closes it.
 int curlew_memory_file(const void *bytes, uint64_t length);
 
-// For the thread sanitizer alone, which does not see that a continuation's `resume` orders the code on both of its
-// sides: call each with the same object. Other builds do nothing here.
+// Inform the thread sanitizer that the code before a continuation's `resume` happens before the code that it resumes,
+// which the sanitizer does not see. Call curlew_before ahead of `resume` and curlew_after in the resumed code, with the
+// same address. The object is not accessed. In builds without the sanitizer both do nothing.
 void curlew_before(void *object);
 void curlew_after(void *object);
 #endif

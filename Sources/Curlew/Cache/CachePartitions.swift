@@ -29,7 +29,7 @@ struct CachePartitions: Sendable {
     /// responses.
     init(
         _ configuration: SessionConfiguration,
-        judgedBy trustManager: String?,
+        evaluatedBy trustManager: String?,
         over otherGuards: TransportGuards = [],
         environment variables: [String: String] = ProcessInfo.processInfo.environment
     ) {

@@ -178,7 +178,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         guard state.withLock({ $0.mayRefresh(at: now, window: window) }) else {
             // The last failure tells more than the number of attempts.
             let error: any Error = state.withLock { $0.lastError } ?? AuthenticationError.excessiveRefresh
-            // The authenticator judges only what its own refresh has thrown: a later refresh may succeed.
+            // Not final: the authenticator's `isFinal` is asked only about errors that its own refresh has thrown, and
+            // a later refresh may succeed.
             return (.failure(error), isFinal: false)
         }
         do {

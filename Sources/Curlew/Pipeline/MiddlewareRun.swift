@@ -21,7 +21,7 @@ final class MiddlewareRun: Sendable {
         /// The key of the last transfer that reads the body from its stream.
         var bodyReader: Int?
         /// The status of the server's last response to a request without an `Authorization` field of a middleware.
-        var judgedStatus: Int?
+        var credentialStatus: Int?
     }
 
     let token = Reply.RunToken()
@@ -90,8 +90,9 @@ final class MiddlewareRun: Sendable {
         let metrics = (isOwn ? reply.metrics : reply.ownMetrics) ?? TransferMetrics(queued: began, ended: Date())
         var outcome = TransferOutcome(head: reply.head, trailers: reply.trailers, metrics: metrics)
         if isOwn { outcome.answeredChallenges = reply.outcome?.answeredChallenges ?? [] }
-        let judged = state.withLock { $0.judgedStatus }
-        outcome.judgesCredentials = isOwn && judged.map { ($0 == 401) == (reply.head.status == 401) } ?? false
+        let credentialStatus = state.withLock { $0.credentialStatus }
+        outcome.statusEvaluatesCredentials =
+            isOwn && credentialStatus.map { ($0 == 401) == (reply.head.status == 401) } ?? false
         return outcome
     }
 
@@ -171,7 +172,7 @@ final class MiddlewareRun: Sendable {
     /// middleware has set says nothing about them.
     func received(_ head: ResponseHead, to request: TransferRequest) {
         guard !request.bringsAuthorization else { return }
-        state.withLock { $0.judgedStatus = head.status }
+        state.withLock { $0.credentialStatus = head.status }
     }
 
     /// Called when a transfer has ended, before its outcome is published.

@@ -207,7 +207,7 @@ extension Exchange {
         // Middleware returns responses, and a WebSocket is none.
         guard !interceptors.middleware.isEmpty, !request.opensWebSocket else {
             var outcome = try await transport.perform(transfer, sink: sink)
-            if transfer.bringsAuthorization { outcome.judgesCredentials = false }
+            if transfer.bringsAuthorization { outcome.statusEvaluatesCredentials = false }
             return outcome
         }
         let run = MiddlewareRun(

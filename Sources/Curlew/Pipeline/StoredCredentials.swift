@@ -43,14 +43,14 @@ extension SessionContext {
     /// again with, or `nil`.
     func updateCredentials(after response: TransferOutcome, of exchange: Exchange) -> TransferAuthentication? {
         let (head, url) = (response.head, exchange.url)
-        let challenge = response.judgesCredentials ? response.answeredChallenges.last : nil
+        let challenge = response.statusEvaluatesCredentials ? response.answeredChallenges.last : nil
         switch exchange.credentials {
         case .mayAnswer:
             guard head.status == 401, exchange.isProvisional else { return nil }
             let onlyBasic = exchange.request.opensWebSocket
             return credentials.withLock { $0.answer(to: head, for: url, onlyBasic: onlyBasic) }
         case .offered(let used):
-            if head.status == 401, response.judgesCredentials {
+            if head.status == 401, response.statusEvaluatesCredentials {
                 credentials.withLock { $0.refused(used, for: url) }
             } else if let challenge {
                 credentials.withLock { $0.accepted(used, for: url, after: challenge) }

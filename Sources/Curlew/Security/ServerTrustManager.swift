@@ -1,7 +1,7 @@
 public import CurlewCore
 public import Foundation
 
-/// Selects by host the evaluator that judges a server's certificates.
+/// Selects by host the evaluator of a server's certificates.
 ///
 ///     ServerTrustManager(evaluators: ["api.example.com": PublicKeysTrustEvaluator(pins: ["sha256//…"])])
 // SAFETY: the properties are constants of Sendable types.
@@ -14,7 +14,7 @@ open class ServerTrustManager: @unchecked Sendable {
     /// The evaluator for all hosts, if there is one.
     private let uniform: (any ServerTrustEvaluating)?
     /// Identifies this manager across processes. It separates the cached responses of servers that different managers
-    /// have judged.
+    /// have evaluated.
     let identity = UUID().uuidString
 
     /// Creates a manager. A host without an evaluator is refused unless `allHostsMustBeEvaluated` is false.
@@ -51,7 +51,7 @@ open class ServerTrustManager: @unchecked Sendable {
     }
 }
 
-/// Judges a server's certificates. Evaluators run on the transport's thread, so they must not block or do I/O.
+/// Evaluates a server's certificates. Evaluators run on the transport's thread, so they must not block or do I/O.
 public protocol ServerTrustEvaluating: Sendable {
     /// Throws unless the server is trusted.
     func evaluate(_ trust: ServerTrust, forHost host: String) throws

@@ -34,7 +34,7 @@ extension SessionConfiguration {
     func caching(_ transport: any Transport, trustManager: ServerTrustManager?) -> any Transport {
         guard let cache else { return transport }
         let partitions = CachePartitions(
-            self, judgedBy: trustManager?.identity, over: otherGuards(of: transport, trustManager: trustManager))
+            self, evaluatedBy: trustManager?.identity, over: otherGuards(of: transport, trustManager: trustManager))
         return CachingTransport(transport, cache: cache, partitions: partitions)
     }
 

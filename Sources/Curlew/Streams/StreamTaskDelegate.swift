@@ -38,17 +38,17 @@ final class StreamTaskDelegate: TaskDelegate {
         }
         guard let control else {
             // A transport without a control cannot be paused, so the validations run on its thread.
-            judge(response, by: validations, exchange)
+            validate(response, by: validations, exchange)
             return .proceed
         }
         Handoff()(to: .global()) { [self] in
-            judge(response, by: validations, exchange)
+            validate(response, by: validations, exchange)
             control.resumeReceiving()
         }
         return .pause
     }
 
-    private func judge(_ response: LazyResponse, by validations: [RequestOptions.Validation], _ exchange: Exchange) {
+    private func validate(_ response: LazyResponse, by validations: [RequestOptions.Validation], _ exchange: Exchange) {
         let (request, sent) = (exchange.request, exchange.request.request)
         var failure: CurlewError?
         for validation in validations where failure == nil {

@@ -174,7 +174,7 @@ extension CurlewError {
         .certificateUntrusted: "Trust the certificate authority that signed it, "
             + "or install the system's list of them (the package ca-certificates).",
         .certificateExpired: "Check the clock of this machine, and tell the server's owner.",
-        .certificateHostMismatch: "Use a host name that the certificate is made out to.",
+        .certificateHostMismatch: "Use a host name that the certificate is valid for.",
         .certificateRevoked: "Do not connect, and tell the server's owner.",
         .clientCertificateRequired: "Present a client certificate that the server accepts.",
         .sendFailed: "Send the request again if it may take effect twice.",
@@ -188,7 +188,7 @@ extension CurlewError {
         .firstByteTimedOut: "Give the server more time to answer.",
         .idleTimedOut: "Allow longer pauses, or send the request again.",
         .totalTimedOut: "Allow more time, or request less.",
-        .tooManyRedirects: "Look at where the redirects lead. A missing cookie is the usual reason.",
+        .tooManyRedirects: "Check where the redirects lead. A missing cookie is the usual reason.",
         .redirectRefused: "Request the new address directly.",
         .authenticationFailed: "Check the credentials, and the scheme that the server asks for.",
         .unacceptableContentType: "Read the beginning of the body: it is usually an error page, or one to log in.",

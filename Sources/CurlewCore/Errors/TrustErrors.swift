@@ -45,7 +45,7 @@ extension CurlewError {
 
     /// The certificate has no name that matches the host.
     package static func hostMismatch(_ host: String, names: [String]) -> CurlewError {
-        trust("The certificate is not made out to \(host).", .names(host: host, names), .certificateHostMismatch)
+        trust("The certificate is not valid for \(host).", .names(host: host, names), .certificateHostMismatch)
     }
 
     /// No certificate of the server is pinned. The certificates are in DER.
@@ -84,5 +84,5 @@ extension CurlewError {
     /// The suggestion for a key that is not pinned. It must not advise trusting another certificate, which would defeat
     /// the pins.
     package static let pinSuggestion =
-        "If the server's owner has changed its key, pin the new one. Otherwise do not connect: another may be in between."
+        "If the server's owner has changed its key, pin the new one. Otherwise do not connect: it may be an attack."
 }

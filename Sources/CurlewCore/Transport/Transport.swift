@@ -42,7 +42,7 @@ public struct TransferOutcome: Sendable {
     /// Whether the status is the server's verdict on the session's credentials: 401 means that it has refused them.
     /// False if middleware made or changed that status, or if an adapter or middleware set an `Authorization` field
     /// instead.
-    package var judgesCredentials = true
+    package var statusEvaluatesCredentials = true
 
     /// Creates an outcome.
     public init(head: ResponseHead, trailers: HTTPHeaders = [:], metrics: TransferMetrics) {

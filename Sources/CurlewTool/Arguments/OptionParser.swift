@@ -99,7 +99,7 @@ enum OptionParser {
         }
         if case .choice(let words) = expected.kind, !words.contains(value) {
             throw UsageError(
-                "\(written): '\(value)' is none of \(words.joined(separator: ", "))",
+                "\(written): '\(value)' is not one of \(words.joined(separator: ", "))",
                 hint: Suggestion.closest(to: value, in: words).map { "Did you mean '\($0)'?" }
                     ?? CurlHabits.otherwise[written]
             )

@@ -48,7 +48,7 @@ enum OptionTable {
         OptionSpec(
             .print, "print", short: "p", value: .text("WHAT"), group: .output,
             help: "What to print: H request head, B request body, h response head, b response body, m metadata. "
-                + "The default is 'hb' on a terminal and 'b' when output goes elsewhere.",
+                + "The default is 'hb' on a terminal and 'b' otherwise.",
             example: "curlew --print=Hh example.org"
         ),
         OptionSpec(
@@ -105,7 +105,7 @@ enum OptionTable {
         OptionSpec(
             .output, "output", short: "o", value: .file(), group: .output,
             help:
-                "Write the output to FILE, which is created or emptied when a response has come. '-' is standard output."
+                "Write the output to FILE, which is created or emptied when a response arrives. '-' is standard output."
         ),
         OptionSpec(
             .quiet, "quiet", short: "q", group: .output,

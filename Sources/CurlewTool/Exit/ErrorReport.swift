@@ -69,7 +69,7 @@ enum FailureText {
     static let rows: [Row] = [
         Row("resolveFailed", "the host name of %h cannot be resolved"),
         Row("connectFailed", "no connection to %h"),
-        Row("proxyFailed", "the proxy did not connect to %h", "--proxy=none goes without a proxy"),
+        Row("proxyFailed", "the proxy did not connect to %h", "--proxy=none uses no proxy"),
         Row("addressRefused", "the address of %h may not be connected to"),
         Row("tlsFailed", "no secure connection to %h"),
         Row(
@@ -108,7 +108,7 @@ enum FailureText {
         Row("notInCache", "there is no stored response for this request", "another --cache-policy asks the server"),
         Row("webSocketRefused", "the response of %h opens no WebSocket"),
         Row("webSocketClosed", "%h closed the WebSocket"),
-        Row("unsupported", "the libcurl on this system cannot do that", "'curlew --version' shows what it can"),
+        Row("unsupported", "the libcurl on this system cannot do that", "'curlew --version' shows what it supports"),
     ]
 
     /// The messages for a WebSocket that fails after it has opened.

@@ -64,7 +64,7 @@ enum TargetURL {
         let port = rest.prefix { $0.isASCII && $0.isWholeNumber }
         let tail = rest.dropFirst(port.count)
         guard tail.isEmpty || tail.hasPrefix("/") || tail.hasPrefix("?") else {
-            throw UsageError("'\(text)' is not a URL", hint: "':8080/path' stands for http://localhost:8080/path.")
+            throw UsageError("'\(text)' is not a URL", hint: "':8080/path' means http://localhost:8080/path.")
         }
         return "\(scheme)://localhost" + (port.isEmpty ? "" : ":\(port)") + tail
     }
@@ -213,8 +213,8 @@ struct URLParts: Equatable, Sendable {
     }
 }
 
-/// The reading of a word after the first URL of `--download`, judged by its form: `b.org/2?x=1` and `host:9901/b` are
-/// URLs, `X-Count:1` and `a=b` are items.
+/// What a word after the first URL of `--download` is, by its form: `b.org/2?x=1` and `host:9901/b` are URLs,
+/// `X-Count:1` and `a=b` are items.
 enum FurtherURL: Equatable {
     case url
     case item

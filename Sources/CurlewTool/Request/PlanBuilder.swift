@@ -229,7 +229,7 @@ extension PlanBuilder {
         }
         guard !parts.isEmpty else { throw UsageError("--multipart needs at least one data item") }
         guard invocation.body.compression == .off else {
-            throw UsageError("--compress does not go with files of a form")
+            throw UsageError("--compress cannot be combined with files of a form")
         }
         let boundary = invocation.body.boundary ?? makeBoundary()
         return (.multipart(parts, boundary: boundary), "multipart/form-data; boundary=\(boundary)")

@@ -73,7 +73,7 @@ struct Continuation: Sendable {
             try FileManager.default.setAttributes(Self.mode, ofItemAtPath: hidden.path(percentEncoded: false))
         } catch {
             try? FileManager.default.removeItem(atPath: resumePath)
-            throw UsageError("cannot go on with \(path): \(error.localizedDescription)")
+            throw UsageError("cannot continue \(path): \(error.localizedDescription)")
         }
         return data
     }
@@ -141,7 +141,7 @@ struct UnfinishedFile: Equatable, Sendable {
         default: throw refusal("the server sends the whole file or nothing, so \(path) cannot be continued")
         }
         guard let range, let got = range.range, got.lowerBound == compared.lowerBound else {
-            throw refusal("the server sent another part than it was asked for, so \(path) cannot be continued")
+            throw refusal("the server sent a different part than requested, so \(path) cannot be continued")
         }
         guard got.upperBound == compared.upperBound else {
             throw refusal("\(path) is longer than the file on the server")

@@ -85,7 +85,7 @@ struct DownloadRun: Sendable {
                 let isEmpty = !kept && received == 0
                 context.note(
                     isEmpty
-                        ? "\(path): interrupted before anything had come"
+                        ? "\(path): interrupted before any data arrived"
                         : resumeText(path, kept: kept, reason: "interrupted"))
                 one = .interrupted
             case .failed(let error, let path, let kept):
@@ -110,7 +110,7 @@ struct DownloadRun: Sendable {
 
     private func resumeText(_ path: String, kept: Bool, reason: String) -> String {
         guard kept else {
-            return "\(path): \(reason); the server does not say enough to go on later, so nothing was kept"
+            return "\(path): \(reason); the response lacks what is needed to resume it later, so nothing was kept"
         }
         let url = invocation.urls.count == 1 ? invocation.urls[0] : "URL"
         let command = ["curlew", "--download", "--continue", "--output", path, url].map(ShellQuote.quoted)

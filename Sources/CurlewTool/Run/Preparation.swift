@@ -42,7 +42,7 @@ struct Preparation: Sendable {
         let isFed = !invocation.ignoresStandardInput && Self.wantsInput(invocation) && InputFile.isStandardInputFed
         if streams, !isFed {
             throw UsageError(
-                "--chunked sends what is piped in, and nothing is",
+                "--chunked sends piped input, and there is none",
                 hint: "Write 'COMMAND | curlew --chunked URL', or leave out --chunked.")
         }
         var input: [UInt8]?
@@ -116,7 +116,7 @@ struct Preparation: Sendable {
         guard Self.hasSecondBody(invocation, within: 0) else { return }
         throw UsageError(
             "standard input was not sent: the body was made of the \(Self.bodyName(of: invocation))",
-            hint: "The input came when the request had been sent. --ignore-stdin (-I) leaves standard input alone.")
+            hint: "The input arrived after the request was sent. --ignore-stdin (-I) leaves standard input alone.")
     }
 
     private static func credentials(_ given: AuthSettings?, host: String) throws(UsageError) -> AuthSettings? {
@@ -176,7 +176,7 @@ extension Preparation {
     func refuseOtherContinuations() throws(UsageError) {
         guard invocation.download?.continues == true, plan.method != "GET" || !plan.body.isEmpty else { return }
         throw UsageError(
-            "--continue goes on with responses to GET without a body",
+            "--continue resumes only responses to GET without a body",
             hint: "Without --continue the request is sent as it is, and its whole response is downloaded.")
     }
 

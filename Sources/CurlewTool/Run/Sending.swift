@@ -147,7 +147,7 @@ extension RequestPlan {
         switch body {
         case .none: return nil
         case .data(let bytes): return bytes
-        case .standardInput: return Array("(standard input, sent while it comes)".utf8)
+        case .standardInput: return Array("(standard input, sent while it arrives)".utf8)
         case .file(let path):
             guard let length = InputFile.length(path), length > limit else { return try InputFile.read(path) }
             return Array("(\(Amount.bytes(length)) of \(path))".utf8)

@@ -20,7 +20,7 @@ struct ToolCache: Sendable {
             return ResponseCache(store: store, staleWhileRevalidateLimit: 0)
         } catch {
             if error.code == .destinationExists { throw cache.isNone }
-            context.warn("--cache: \(error.reason). Going on without it")
+            context.warn("--cache: \(error.reason). Continuing without it")
             return nil
         }
     }

@@ -47,7 +47,7 @@ enum CommandBuilder {
             let names = Shell.allCases.map(\.rawValue).joined(separator: ", ")
             guard words.count == 2 else { throw UsageError("completions: name a shell: \(names)") }
             guard let shell = Shell(rawValue: words[1]) else {
-                throw UsageError("completions: '\(words[1])' is none of \(names)")
+                throw UsageError("completions: '\(words[1])' is not one of \(names)")
             }
             return .completions(shell)
         default:

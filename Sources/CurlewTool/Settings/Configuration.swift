@@ -51,7 +51,7 @@ struct Configuration: Equatable, Sendable {
     private static func options(_ words: [String]) throws(UsageError) -> ParsedArguments {
         let parsed = try OptionParser.parse(words)
         if let word = parsed.positionals.first {
-            throw UsageError("'\(word)' is not an option", hint: "A value stands behind '=': \"--style=dark\".")
+            throw UsageError("'\(word)' is not an option", hint: "Write the value after '=': \"--style=dark\".")
         }
         // Values are checked here, because only here can the message name the file.
         var trial = Invocation()

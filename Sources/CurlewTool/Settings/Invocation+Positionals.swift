@@ -12,7 +12,7 @@ extension Invocation {
         if download != nil, method == nil, !words.isEmpty, CurlHabits.isData(url) {
             throw UsageError(
                 "'\(url)' is not a URL, and -d is --download",
-                hint: "Data are items behind the URL: curlew \(words.first ?? "URL") name=value, or --raw TEXT.")
+                hint: "Data items follow the URL: curlew \(words.first ?? "URL") name=value, or --raw TEXT.")
         }
         if download?.continues == true, method == nil, !words.isEmpty, Int(url) != nil {
             throw UsageError(
@@ -64,7 +64,7 @@ extension Invocation {
         let host = next.hasPrefix(":") && next != ":" ? ", or '\(word)\(next)'" : ""
         throw UsageError(
             "'\(word)' is not a known method, and '\(next)' is not a request item",
-            hint: "Did you mean '\(name) \(next)'\(host)? Methods of your own are written in capitals.")
+            hint: "Did you mean '\(name) \(next)'\(host)? Write any other method in capitals.")
     }
 
     /// Whether the word can only be a URL: `:8080`, `:/path`, `http://…`.
@@ -124,7 +124,7 @@ extension Invocation {
             if output.isStandardOutput, output.mode == .send {
                 throw UsageError(
                     "--download saves a file, and '--output -' is standard output",
-                    hint: "Without --download the body goes to standard output.")
+                    hint: "Without --download, the body is written to standard output.")
             }
         }
         if body.isChunked, download != nil {

@@ -49,7 +49,7 @@ extension NetworkSettings {
         case .https: defaultScheme = "https"
         case .defaultScheme:
             guard ["http", "https", "ws", "wss"].contains(value) else {
-                throw UsageError("\(flag): '\(value)' is none of http, https, ws, wss")
+                throw UsageError("\(flag): '\(value)' is not one of http, https, ws, wss")
             }
             defaultScheme = value
         case .pathAsIs: keepsPath = true
@@ -71,7 +71,7 @@ extension NetworkSettings {
         if !url.contains("://") { url = "http://" + url }
         let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
         guard let scheme = url.split(separator: ":").first.map({ $0.lowercased() }), schemes.contains(scheme) else {
-            throw UsageError("\(flag): the scheme of '\(text)' is none of \(schemes.joined(separator: ", "))")
+            throw UsageError("\(flag): the scheme of '\(text)' is not one of \(schemes.joined(separator: ", "))")
         }
         return .url(url)
     }

@@ -60,7 +60,7 @@ enum OutputPart: Character, CaseIterable, Sendable {
         for letter in letters {
             guard let part = OutputPart(rawValue: letter) else {
                 throw UsageError(
-                    "\(flag): '\(letter)' is none of H, B, h, b, m",
+                    "\(flag): '\(letter)' is not one of H, B, h, b, m",
                     hint: "H and B are the request's head and body, h and b the response's, m the metadata."
                 )
             }

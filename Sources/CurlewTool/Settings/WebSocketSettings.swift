@@ -56,7 +56,7 @@ extension Invocation {
                 hint: "Each line of standard input is a message: echo hello | curlew \(urls.first ?? "")")
         }
         if Set(webSocket.subprotocols).count != webSocket.subprotocols.count {
-            throw UsageError("--subprotocol: a name stands twice")
+            throw UsageError("--subprotocol: a name is given twice")
         }
         let useless: [(String, Bool)] = [
             ("--download", download != nil), ("--offline and --curl", output.mode != .send),

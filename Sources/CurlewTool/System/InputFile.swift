@@ -21,9 +21,9 @@ enum InputFile {
         }
         guard bytes.count <= limit else {
             throw UsageError(
-                "cannot read \(path): more than \(Amount.bytes(Int64(limit))) come from it, and it has no length",
-                hint:
-                    "'COMMAND | curlew --chunked URL' sends a body of any length while it comes. Files may be longer, too."
+                "cannot read \(path): it has no length, and more than \(Amount.bytes(Int64(limit))) of data",
+                hint: "'COMMAND | curlew --chunked URL' sends a body of any length while it arrives. "
+                    + "Regular files may be larger, too."
             )
         }
         return bytes

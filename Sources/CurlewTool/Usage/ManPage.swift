@@ -12,7 +12,8 @@ enum ManPage {
             ".fi", ".SH DESCRIPTION",
             escaped(
                 "Sends one HTTP request, described by the items, and shows the response: coloured and formatted on a "
-                    + "terminal, byte for byte elsewhere. With ws:// and wss:// lines go out and come in as messages."),
+                    + "terminal, byte for byte elsewhere. With ws:// and wss://, lines are sent and received as "
+                    + "messages."),
             ".SH REQUEST ITEMS",
         ]
         for row in Topics.items { out += [".TP", ".B " + escaped(row.form), escaped(row.meaning)] }

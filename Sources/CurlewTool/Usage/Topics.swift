@@ -158,7 +158,8 @@ enum Topics {
                 + "$XDG_CONFIG_HOME/curlew/sessions/HOST/NAME.json (or in $CURLEW_CONFIG_DIR). Only you can read the file. "
                 + "Content-* and If-* headers are not stored. --session-read-only uses a session without changing it.",
             "A NAME with a slash is a file. Headers and credentials are only sent to the scheme, host and port that they "
-                + "were stored for ('origin' in the file); another one is an error. Cookies go by their domains.",
+                + "were stored for ('origin' in the file); another one is an error. "
+                + "Cookies are sent to the domains that they belong to.",
         ]
     )
 

@@ -115,7 +115,8 @@ struct AuthenticationConformance {
                     password: item.password
                 )
             }
-            verdicts[item.id] = Self.judge(item, try await Self.sent(field, in: request, over: transport, to: server))
+            let sent = try await Self.sent(field, in: request, over: transport, to: server)
+            verdicts[item.id] = Self.evaluate(item, sent)
         }
         try conform("auth-digest") { (item: DigestCase) in verdicts[item.id] ?? .notCounted }
         await transport.shutdown()
@@ -125,7 +126,7 @@ struct AuthenticationConformance {
     /// The vector fixes the cnonce, but libcurl chooses a random one. Therefore this computes the expected response for
     /// libcurl's cnonce, after it has checked that the same formula gives the vector's response for the vector's
     /// cnonce.
-    private static func judge(_ item: DigestCase, _ field: String) -> Verdict {
+    private static func evaluate(_ item: DigestCase, _ field: String) -> Verdict {
         guard let challenge = AuthenticationChallenge.parse([item.challenge]).first,
             let sent = AuthenticationChallenge.parse([field]).first, sent.scheme == "Digest"
         else { return .failed("sent \(field)") }

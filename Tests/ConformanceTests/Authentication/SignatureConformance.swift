@@ -43,7 +43,7 @@ struct SignatureConformance {
             if item.context.sign_body {
                 headers.append(name: "X-Amz-Content-Sha256", value: Digest.hex(.sha256, of: item.request.body))
             }
-            return Self.judge(item, item.header, target: item.request.target, headers)
+            return Self.evaluate(item, item.header, target: item.request.target, headers)
         }
     }
 
@@ -52,7 +52,7 @@ struct SignatureConformance {
         try conform("auth-sigv4") { (item: SignatureCase) in
             let headers = HTTPHeaders(received: item.request.headers.map { HTTPHeader(name: $0[0], value: $0[1]) })
             let target = (item.query.signed_target ?? "").components(separatedBy: "&X-Amz-Signature=")[0]
-            return Self.judge(item, item.query, target: target, headers)
+            return Self.evaluate(item, item.query, target: target, headers)
         }
     }
 
@@ -60,7 +60,7 @@ struct SignatureConformance {
         item.context.timestamp.filter { $0 != "-" && $0 != ":" }
     }
 
-    private static func judge(
+    private static func evaluate(
         _ item: SignatureCase,
         _ expected: SignatureCase.Signed,
         target: String,

@@ -41,7 +41,7 @@ internal import Testing
             case "validation": .compare(try Self.usability(of: item), item.expected)
             case "current-age":
                 .compare(.number(Int(try Self.freshness(of: item).age(at: item.date(item.now)))), item.expected)
-            case "update-304": try Self.judgeUpdate(item)
+            case "update-304": try Self.evaluateUpdate(item)
             default:
                 .compare(.bool(EntityValidator(Self.head(item.headers ?? "").headers) != nil), item.expected)
             }
@@ -65,7 +65,7 @@ internal import Testing
         return Freshness(response, mode: .private)
     }
 
-    private static func judgeUpdate(_ item: Case) throws -> Verdict {
+    private static func evaluateUpdate(_ item: Case) throws -> Verdict {
         let old = StoredResponse(head: head(item.stored ?? ""), requestTime: .distantPast, responseTime: .distantPast)
         let new = Revalidation.updated(
             old,

@@ -45,7 +45,7 @@ struct CookieConformance {
         return results
     }
 
-    static func judge(_ item: Case) throws -> Verdict {
+    static func evaluate(_ item: Case) throws -> Verdict {
         for result in try run(item) where result.sent != result.expected {
             if item.may_fail_response == true, result.sent.isEmpty { continue }
             return .failed("sent \(result.sent.debugDescription), expected \(result.expected.debugDescription)")
@@ -57,7 +57,7 @@ struct CookieConformance {
     func httpState() throws {
         try conform("cookies-http-state") { (item: Case) in
             guard item.status == "normal" else { return .notCounted }
-            guard item.rfc6265bis_differs == true else { return try Self.judge(item) }
+            guard item.rfc6265bis_differs == true else { return try Self.evaluate(item) }
             guard let expected = Self.nameless[item.id] else { return .failed("not in the list of RFC 6265bis") }
             return .compare(try Self.run(item).last?.sent, expected)
         }
@@ -77,7 +77,7 @@ struct CookieConformance {
         let differences = [
             "wpt-value-value-013": "a line feed cannot arrive in a header; RFC 6265bis drops the whole cookie"
         ]
-        try conform("cookies-wpt", expectedDifferences: differences) { (item: Case) in try Self.judge(item) }
+        try conform("cookies-wpt", expectedDifferences: differences) { (item: Case) in try Self.evaluate(item) }
     }
 
     @Test("cookie dates parse as in RFC 6265")

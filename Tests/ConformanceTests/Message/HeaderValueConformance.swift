@@ -45,7 +45,7 @@ struct HeaderValueConformance {
             let expected_seconds: Seconds?
             var group: String { field }
         }
-        func judge(_ seconds: Int64?, _ expected: Case.Seconds?, isClamped: Bool) -> Verdict {
+        func evaluate(_ seconds: Int64?, _ expected: Case.Seconds?, isClamped: Bool) -> Verdict {
             switch expected {
             case .clamped: isClamped ? .passed : .failed("got \(seconds as Any), expected a clamped number")
             case .number(let number): .compare(seconds, number)
@@ -63,11 +63,11 @@ struct HeaderValueConformance {
             case "Retry-After":
                 let now = item.now.flatMap(Self.instant) ?? Date(timeIntervalSince1970: 0)
                 let delay = RetryAfter.delay(item.input, now: now)
-                return judge(
+                return evaluate(
                     delay?.components.seconds, item.expected_seconds, isClamped: delay == .seconds(86_400))
             default:
                 let age = CacheControl(item.input).maxAge
-                return judge(age, item.expected_seconds, isClamped: age == DeltaSeconds.maximum)
+                return evaluate(age, item.expected_seconds, isClamped: age == DeltaSeconds.maximum)
             }
         }
     }

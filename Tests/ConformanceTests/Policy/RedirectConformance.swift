@@ -41,11 +41,11 @@ struct RedirectConformance {
         try conform("redirects") { (item: Case) in
             let base = try #require(URL(string: item.base ?? item.from_url ?? "http://h1/dir/page.html"))
             guard let hops = item.hops else {
-                return Self.judge(item, Self.action(item, base: base, location: item.to_url ?? item.locationText))
+                return Self.evaluate(item, Self.action(item, base: base, location: item.to_url ?? item.locationText))
             }
             for hop in 0..<hops {
                 let action = Self.action(item, base: base, location: "/hop\(hop)", hops: hop)
-                guard case .follow = action else { return Self.judge(item, action) }
+                guard case .follow = action else { return Self.evaluate(item, action) }
             }
             return .compare(item.expected.outcome, "followed")
         }
@@ -60,7 +60,7 @@ struct RedirectConformance {
         return RedirectPolicy().action(for: head, answering: source)
     }
 
-    static func judge(_ item: Case, _ action: RedirectAction) -> Verdict {
+    static func evaluate(_ item: Case, _ action: RedirectAction) -> Verdict {
         let expected = item.expected
         switch action {
         case .deliver:

@@ -34,12 +34,12 @@ func conform<Case: CorpusCase>(
     _ name: String,
     expectedDifferences: [String: String] = [:],
     sourceLocation: SourceLocation = #_sourceLocation,
-    _ judge: (Case) throws -> Verdict
+    _ evaluate: (Case) throws -> Verdict
 ) throws {
     let cases = try Corpus.cases(name, as: Case.self)
     var groups: [String: (passed: Int, counted: Int)] = [:]
     for item in cases {
-        let verdict = try judge(item)
+        let verdict = try evaluate(item)
         let difference = expectedDifferences[item.id]
         switch verdict {
         case .passed:

@@ -25,12 +25,12 @@ struct ContentEncodingConformance {
         let server = try await TestServer.start()
         var verdicts: [String: Verdict] = [:]
         for item in try Corpus.cases("content-encoding", as: Case.self) {
-            verdicts[item.id] = await judge(item, server)
+            verdicts[item.id] = await evaluate(item, server)
         }
         try conform("content-encoding") { (item: Case) in verdicts[item.id] ?? .notCounted }
     }
 
-    private func judge(_ item: Case, _ server: TestServer) async -> Verdict {
+    private func evaluate(_ item: Case, _ server: TestServer) async -> Verdict {
         var answer = TestServer.Response.data(Data(base64Encoded: item.body_base64) ?? Data())
         for field in item.headers {
             answer.headers.add(name: field[0], value: field[1])

@@ -28,7 +28,7 @@ struct CurlSuiteConformance {
     func replies() async throws {
         let cases = try Corpus.cases("curl-tests", as: Case.self)
         var verdicts: [String: Verdict] = [:]
-        for item in cases { verdicts[item.id] = await judge(item) }
+        for item in cases { verdicts[item.id] = await evaluate(item) }
         try conform("curl-tests", expectedDifferences: Self.differences) { (item: Case) in
             verdicts[item.id] ?? .notCounted
         }
@@ -39,7 +39,7 @@ struct CurlSuiteConformance {
             "the hop of a redirect is a request of its own: it waits for a challenge before it proves a password"
     ]
 
-    private func judge(_ item: Case) async -> Verdict {
+    private func evaluate(_ item: Case) async -> Verdict {
         // Cases that use libcurl's C interface, and cases with another result for older versions of curl, are not
         // counted.
         guard item.tool == nil, item.replayed_exit?.values.allSatisfy({ $0 == item.curl_exit_code }) != false,

@@ -35,12 +35,12 @@ struct RedirectWireConformance {
         for item in try Corpus.cases("redirects", as: Case.self) {
             // A target with `https` would need a tunnel, which the server does not offer.
             guard item.decision.to_url?.hasPrefix("https:") != true else { continue }
-            verdicts[item.id] = try await judge(item)
+            verdicts[item.id] = try await evaluate(item)
         }
         try conform("redirects") { (item: Case) in verdicts[item.id] ?? .notCounted }
     }
 
-    private func judge(_ item: Case) async throws -> Verdict {
+    private func evaluate(_ item: Case) async throws -> Verdict {
         let server = try TestServer()
         let start = Self.withoutFragment(item.start)
         server.route("/*") { request in

@@ -142,7 +142,7 @@ import Testing
             .revocationCheckFailed(host: "h", verifyResult: 3, explanation: "e"), .certificateRevoked, .tls,
             "The certificates of h failed the revocation check: e (3)."),
         Row(
-            .hostMismatch("h", names: ["n"]), .certificateHostMismatch, .tls, "The certificate is not made out to h."),
+            .hostMismatch("h", names: ["n"]), .certificateHostMismatch, .tls, "The certificate is not valid for h."),
         Row(
             .certificateNotPinned(host: "h", pinned: [], server: []), .certificateUntrusted, .tls,
             "No certificate of h is among the pinned ones."),

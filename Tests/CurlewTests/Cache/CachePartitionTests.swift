@@ -77,7 +77,7 @@ import Testing
         var configuration = SessionConfiguration()
         configuration.proxy = proxy
         configuration.netrc = netrc
-        let partitions = CachePartitions(configuration, judgedBy: nil, environment: variables)
+        let partitions = CachePartitions(configuration, evaluatedBy: nil, environment: variables)
         let request = TransferRequest(identifier: TaskIdentifier(rawValue: 1), url: URL(string: CacheServer.url)!)
         return partitions.cacheRequest(request, mode: .private).key.partition
     }
@@ -136,8 +136,8 @@ import Testing
         #expect(await get(session([], "unknown")).text == "secure")
     }
 
-    @Test(arguments: [false, true]) func ownTransportOfSessionHasNoOtherGuards(isJudged: Bool) {
-        let manager = isJudged ? ServerTrustManager(allHostsMustBeEvaluated: false, evaluators: [:]) : nil
+    @Test(arguments: [false, true]) func ownTransportOfSessionHasNoOtherGuards(hasTrustManager: Bool) {
+        let manager = hasTrustManager ? ServerTrustManager(allHostsMustBeEvaluated: false, evaluators: [:]) : nil
         let configuration = SessionConfiguration()
         let transport = configuration.makeTransport(serverTrustManager: manager)
         #expect(configuration.otherGuards(of: transport, trustManager: manager).isEmpty)
@@ -171,8 +171,8 @@ import Testing
         let cache = ResponseCache(mode: mode)
         let manager = Self.managers[index]()
         #expect(await get(session(cache, "usual")) == ("usual", .miss))
-        #expect(await get(session(cache, "judged", trust: manager)) == ("judged", .miss))
-        #expect(await get(session(cache, "again", trust: manager)) == ("judged", .hit))
+        #expect(await get(session(cache, "evaluated", trust: manager)) == ("evaluated", .miss))
+        #expect(await get(session(cache, "again", trust: manager)) == ("evaluated", .hit))
         #expect(await get(session(cache, "other", trust: Self.managers[index]())) == ("other", .miss))
         #expect(await get(session(cache, "again")) == ("usual", .hit))
     }

@@ -15,7 +15,7 @@ private final class TokenAuthenticator: BearerAuthenticator {
     /// Whether refreshed tokens require another refresh.
     let yieldsExpired: Bool
     /// The errors that were passed to `isFinal`.
-    let judged = Watched<[String]>([])
+    let evaluated = Watched<[String]>([])
 
     init(gate: Gate? = nil, fails: Bool = false, failsFinally: Bool = false, yieldsExpired: Bool = false) {
         self.gate = gate
@@ -35,7 +35,7 @@ private final class TokenAuthenticator: BearerAuthenticator {
     }
 
     func isFinal(_ error: any Error, refreshing credential: BearerToken) -> Bool {
-        judged.change { $0.append("\(error)") }
+        evaluated.change { $0.append("\(error)") }
         return failsFinally
     }
 }
@@ -188,7 +188,7 @@ struct AuthenticationInterceptorTests {
                 }
             }
             #expect(interceptor.authenticator.refreshes.value == refreshes)
-            #expect(interceptor.authenticator.judged.value == Array(repeating: "RefreshRefused()", count: refreshes))
+            #expect(interceptor.authenticator.evaluated.value == Array(repeating: "RefreshRefused()", count: refreshes))
             interceptor.credential = BearerToken(text: "other")
             #expect(try await adapted(by: interceptor) == "Bearer other")
             // The user may set the same credential again.
@@ -209,7 +209,7 @@ struct AuthenticationInterceptorTests {
                 #expect(try await result(of: interceptor) == "excessiveRefresh")
             }
         }
-        #expect(authenticator.refreshes.value == 0 && authenticator.judged.value.isEmpty)
+        #expect(authenticator.refreshes.value == 0 && authenticator.evaluated.value.isEmpty)
     }
 
     @Test("a credential that is set during a refresh with a final failure is used, and refreshed later")
@@ -224,13 +224,13 @@ struct AuthenticationInterceptorTests {
         gate.open()
         #expect(try await adapter.value == "Bearer other")
         // The failure of another credential's refresh is not passed to `isFinal`.
-        #expect(authenticator.judged.value.isEmpty)
+        #expect(authenticator.evaluated.value.isEmpty)
         #expect(try await result(of: interceptor, sentWith: "other") == "RefreshRefused()")
         #expect(authenticator.refreshes.value == 2)
         // A final failure for the current credential prevents further refreshes.
         interceptor.credential = BearerToken(text: "last", requiresRefresh: true)
         for _ in 0..<2 { await #expect(throws: RefreshRefused()) { try await adapted(by: interceptor) } }
-        #expect(authenticator.refreshes.value == 3 && authenticator.judged.value.count == 2)
+        #expect(authenticator.refreshes.value == 3 && authenticator.evaluated.value.count == 2)
     }
 
     @Test func cancellingOneWaiterDoesNotCancelTheRefresh() async throws {

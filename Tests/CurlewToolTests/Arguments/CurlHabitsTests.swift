@@ -56,7 +56,7 @@ struct CurlHabitsTests {
             failure(["-d", data, "example.org"])
                 == UsageError(
                     "'\(data)' is not a URL, and -d is --download",
-                    hint: "Data are items behind the URL: curlew example.org name=value, or --raw TEXT."))
+                    hint: "Data items follow the URL: curlew example.org name=value, or --raw TEXT."))
     }
 
     @Test(

@@ -58,7 +58,7 @@ struct OptionParserTests {
         (["--timeout"], "--timeout needs a value: TIME", nil),
         (["-vo"], "-o needs a value: FILE", nil),
         (
-            ["--pretty", "colour"], "--pretty: 'colour' is none of all, colors, format, none",
+            ["--pretty", "colour"], "--pretty: 'colour' is not one of all, colors, format, none",
             "Did you mean 'colors'?"
         ),
     ]

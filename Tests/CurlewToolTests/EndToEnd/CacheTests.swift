@@ -116,7 +116,7 @@ struct CacheTests: ToolSuite {
         let outcome = try await run("--cache", "file/c", base + "/cache/60")
         #expect(outcome.status == 0 && !outcome.output.isEmpty)
         #expect(outcome.errors.hasPrefix("curlew: warning: --cache: The cache in "), "\(outcome.errors)")
-        #expect(outcome.errors.hasSuffix("Not a directory. Going on without it\n"), "\(outcome.errors)")
+        #expect(outcome.errors.hasSuffix("Not a directory. Continuing without it\n"), "\(outcome.errors)")
         let quiet = try await run("-qq", "--cache", "file/c", base + "/cache/60")
         #expect(quiet.status == 0 && quiet.errors == "")
     }
@@ -231,7 +231,7 @@ struct CacheTests: ToolSuite {
             (["cache", "clear", "a", "--json"], "--json has no meaning here"),
             (["--cache", "", "x"], "needs the name of a directory"),
             (["--cache-policy", "reload", "x"], "--cache-policy needs --cache"),
-            (["--cache-policy", "relaod", "x"], "is none of default, reload"),
+            (["--cache-policy", "relaod", "x"], "is not one of default, reload"),
         ])
     func refuses(_ words: [String], _ message: String) throws {
         let error = try #require(throws: UsageError.self) { try CommandBuilder.command(for: words) }

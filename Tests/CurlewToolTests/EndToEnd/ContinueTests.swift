@@ -120,7 +120,7 @@ struct ContinueTests: ToolSuite {
         let both: UInt64 = 1 << (SIGINT - 1) | 1 << (SIGTERM - 1)
         #expect(caught & both == both)
         #expect(outcome.status == 130)
-        #expect(outcome.errors.contains("curlew: file: interrupted before anything had come\n"), "\(outcome.errors)")
+        #expect(outcome.errors.contains("curlew: file: interrupted before any data arrived\n"), "\(outcome.errors)")
     }
 
     @Test("resuming one of curlew's own downloads sends the header fields of the command line")
@@ -189,8 +189,8 @@ struct UnfinishedFileTests {
         #expect(refusal(head(200, ["ETag": tag]))?.contains("the whole file or nothing") == true)
         #expect(refusal(head(416, [:]))?.contains("longer than the file") == true)
         #expect(refusal(head(206, ["Content-Range": "bytes 0-7/8", "ETag": tag]))?.contains("longer than") == true)
-        #expect(refusal(head(206, ["Content-Range": "bytes 3-9/25", "ETag": tag]))?.contains("another part") == true)
-        #expect(refusal(head(206, ["ETag": tag]))?.contains("another part") == true)
+        #expect(refusal(head(206, ["Content-Range": "bytes 3-9/25", "ETag": tag]))?.contains("different part") == true)
+        #expect(refusal(head(206, ["ETag": tag]))?.contains("different part") == true)
         #expect(refusal(head(206, ["Content-Range": range]))?.contains("which version") == true)
         #expect(refusal(head(206, ["Content-Range": range, "ETag": "W/\"v\""]))?.contains("which version") == true)
         let encoded = ["Content-Range": range, "ETag": tag, "Content-Encoding": "gzip"]

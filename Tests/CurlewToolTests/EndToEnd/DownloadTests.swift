@@ -101,7 +101,7 @@ struct DownloadTests: ToolSuite {
         for outcome in [body, method] {
             #expect(outcome.status == 1)
             #expect(
-                outcome.errors.hasPrefix("curlew: error: --continue goes on with responses to GET without a body\n"))
+                outcome.errors.hasPrefix("curlew: error: --continue resumes only responses to GET without a body\n"))
         }
         #expect(server.requests.isEmpty)
         #expect(folder.read("begin") == Data("begin".utf8))

@@ -101,7 +101,7 @@ struct UploadTests: ToolSuite {
             ),
             (
                 ["--chunked", base + "/post"],
-                "--chunked sends what is piped in, and nothing is\n"
+                "--chunked sends piped input, and there is none\n"
                     + "  Write 'COMMAND | curlew --chunked URL', or leave out --chunked.\n"
             ),
         ]

@@ -39,7 +39,8 @@ struct LookTests {
             ("--format-options=json.indent:99", "json.indent: '99' is not a number from 0 to 16", nil),
             ("--format-options=headers.sort:yes", "headers.sort: 'yes' is neither true nor false", nil),
             (
-                "--style=monokay", "--style: 'monokay' is none of auto, dark, light, monokai, solarized, fruity, mono",
+                "--style=monokay",
+                "--style: 'monokay' is not one of auto, dark, light, monokai, solarized, fruity, mono",
                 "Did you mean 'monokai'?"
             ),
             (

@@ -90,7 +90,7 @@ struct GoAwayTests {
     }
 
     @Test(
-        "each send is judged by the streams that the server had processed before it",
+        "each send is evaluated by the streams that the server had processed before it",
         arguments: [
             ([0, 0, 0, 0, 0, 5], 1), ([5, 5, 5, 5, 5, 0], 5), ([0, 5, 5, 5, 5, 0], 2), ([0, 0, 0, 0, 0, 0], 0),
         ])

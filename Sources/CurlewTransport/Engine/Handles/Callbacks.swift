@@ -193,18 +193,19 @@ enum Callbacks {
             context,
             Unmanaged.passUnretained(transfers.handshakes).toOpaque(),  // SAFETY: outlives every connection.
             number,
-            curlew_tls_witness(
+            curlew_tls_callbacks(
                 asked: transfers.settings.hasClientIdentity ? nil : certificateAsked,
                 shown: chainShown,
-                judge: transfers.handshakes.mayEvaluateWithinHandshake(context, transfer) ? chainJudged : nil,
+                evaluate: transfers.handshakes.mayEvaluateWithinHandshake(context, transfer) ? evaluateChain : nil,
                 alerted: alertReceived,
-                judges_alone: transfers.settings.evaluatorDecidesAlone ? 1 : 0
+                evaluates_untrusted: transfers.settings.evaluatorDecidesAlone ? 1 : 0
             )
         )
         return CURLE_OK
     }
 
-    private static let chainJudged: @convention(c) (UnsafeMutableRawPointer?, UInt64, UnsafeRawPointer?, Int) -> Int32 =
+    private static let evaluateChain:
+        @convention(c) (UnsafeMutableRawPointer?, UInt64, UnsafeRawPointer?, Int) -> Int32 =
         { data, number, chain, result in
             guard let data else { return 0 }
             // SAFETY: as in `withHandshakes`: the data is the Handshakes.

@@ -79,7 +79,7 @@ extension ActiveTransfer {
             transfers.pings.requestSent(at: transfers.now, every: interval)
             transfers.sockets.connections.pingsWritten(to: connection)
         }
-        // Each send is judged by its own evidence, which the next one replaces.
+        // Each send has its own evidence, which the next send replaces. So the earlier one is evaluated here.
         if sending.hasBegun, !sending.evidence.isBehindProcessedStream { sending.unproductiveCount += 1 }
         sending.count += 1
         prepareEvidence(transfers)
