@@ -122,8 +122,8 @@ public enum AddressPolicy: Sendable, Hashable {
 /// ```
 ///
 /// The system counts in whole seconds. While sent bytes are unacknowledged, it sends no probes: it sends the bytes
-/// again, and gives up after about 15 minutes, or after `unacknowledgedTimeout`. The peer's system answers probes even
-/// if the server hangs. Timeouts cover both cases.
+/// again, and gives up after `unacknowledgedTimeout`. The peer's system answers probes even if the server hangs. Timeouts
+/// cover both cases.
 public struct KeepAlive: Sendable, Hashable {
     /// The time without a byte before the first probe.
     public var idle: Duration
@@ -131,8 +131,8 @@ public struct KeepAlive: Sendable, Hashable {
     public var interval: Duration
     /// The number of unanswered probes in a row after which the connection ends.
     public var probes: Int
-    /// The time for which sent bytes may stay unacknowledged before the connection ends; `nil` is the system's, about
-    /// 15 minutes.
+    /// The time for which sent bytes may stay unacknowledged before the connection ends. `nil` is the system's, about
+    /// 15 minutes; for connections of HTTP/2 it is `idle` and `probes` times `interval` together.
     ///
     /// The system applies it to probes as well, instead of `probes`, and to bytes that wait because the peer reads
     /// nothing. So it should be longer than any pause of a slow reader.

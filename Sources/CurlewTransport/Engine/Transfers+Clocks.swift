@@ -44,6 +44,7 @@ extension Transfers {
                 return enqueueAgain(transfer, easy, recycles: false)
             }
         }
+        retireSilentConnection(of: transfer)
         fail(transfer, transfer.failure ?? transfer.timeout(timeout))
     }
 }

@@ -90,6 +90,112 @@ struct VanishedPeerTimingTests {
         }
     }
 
+    /// Nothing else would end the use of the connection: while the request is unacknowledged, the system sends no
+    /// probes. The stream that runs on the connection shows that it was not closed.
+    @Test("the request after a timeout opens another HTTP/2 connection, and other requests on the first one go on")
+    func timedOutOverHTTP2() async throws {
+        try await withHTTP2Peer { peer, url, trust in
+            let session = Self.session(nil, over: peer, trust)
+            let stream = Stream(url("/stream"), of: session)
+            try await eventually { stream.received >= 1 }
+            #expect(try await Self.reusesConnection(session, url("/whole")) == true)
+            try peer.vanish()
+            let error = await #expect(throws: CurlewError.self) {
+                try await session.request(url("/whole")).timeouts { $0.firstByte = .seconds(2) }.data()
+            }
+            #expect(error?.code == .firstByteTimedOut)
+            try peer.comeBack()
+            #expect(try await Self.reusesConnection(session, url("/whole")) == false)
+            #expect(try await Self.reusesConnection(session, url("/whole")) == true)
+            #expect(peer.connectedSockets == 2)
+            #expect(!stream.request.isFinished)
+            stream.request.cancel()
+            #expect(await stream.task.value?.code == .cancelled)
+            try await eventually { peer.connectedSockets == 1 }
+        }
+    }
+
+    /// The session without keep-alive is the control. With a second request, bytes stay unacknowledged.
+    @Test("keep-alive ends requests over HTTP/2, whether or not bytes stay unacknowledged", arguments: [false, true])
+    func overHTTP2(sendsMore: Bool) async throws {
+        try await withHTTP2Peer { peer, url, trust in
+            let keepAlive = KeepAlive(idle: .seconds(1), interval: .seconds(1), probes: 2)
+            let limited = Stream(url("/stream"), of: Self.session(keepAlive, over: peer, trust))
+            let unlimited = Stream(url("/stream"), of: Self.session(nil, over: peer, trust))
+            try await eventually { limited.received >= 1 && unlimited.received >= 1 && peer.hasAcknowledgedAll }
+            try peer.vanish()
+            let start = ContinuousClock.now
+            let more = { (first: Stream) in sendsMore ? [first, Stream(url("/stream"), of: first.session)] : [first] }
+            let (ending, open) = (more(limited), more(unlimited))
+            for stream in ending {
+                let error = try #require(await stream.task.value)
+                #expect([.receiveFailed, .sendFailed].contains(error.code), "\(error)")
+            }
+            let delay = ContinuousClock.now - start
+            #expect(delay < .seconds(20).asTestBound, "\(delay)")
+            for stream in open {
+                #expect(!stream.request.isFinished)
+                stream.request.cancel()
+                #expect(await stream.task.value?.code == .cancelled)
+            }
+        }
+    }
+
+    /// Each PING is unacknowledged as well. TCP decides whether the connection lives: libcurl does not check that
+    /// PINGs are answered.
+    @Test(
+        "PINGs do not keep a stream from a vanished peer alive",
+        .enabled(if: Capabilities.current.isAtLeast(8, 10, 0), "libcurl before 8.10"))
+    func pings() async throws {
+        try await withHTTP2Peer { peer, url, trust in
+            let keepAlive = KeepAlive(idle: .seconds(2), interval: .seconds(1), probes: 2)
+            let session = Self.session(keepAlive, over: peer, trust) { $0.http2PingInterval = .seconds(1) }
+            let stream = Stream(url("/stream"), of: session)
+            try await eventually { stream.received >= 1 }
+            try peer.vanish()
+            let start = ContinuousClock.now
+            let error = try #require(await stream.task.value)
+            #expect([.receiveFailed, .sendFailed].contains(error.code), "\(error)")
+            let delay = ContinuousClock.now - start
+            #expect(delay < .seconds(20).asTestBound, "\(delay)")
+        }
+    }
+
+    /// Runs `body` with a server of HTTP/2 behind a peer that can vanish, its URLs, and the roots that trust it.
+    private func withHTTP2Peer(
+        _ body: (VanishingPeer, @escaping (String) -> String, TrustRoots) async throws -> Void
+    ) async throws {
+        var configuration = TestServer.Configuration()
+        configuration.tls = TestServer.TLS()
+        configuration.tls?.names = ["peer.test"]
+        configuration.protocols = [.http2]
+        let server = try TestServer(configuration)
+        defer { server.stop() }
+        let gate = Gate()
+        server.route("/whole") { _ in .text("whole") }
+        server.route("/stream") { _ in .text("hello, stream").stalling(until: gate, at: .inBody(after: 5)) }
+        let peer = try VanishingPeer(relayingTo: server.port)
+        defer { peer.remove() }
+        let port = peer.port
+        try await body(peer, { "https://peer.test:\(port)\($0)" }, server.trustRoots)
+    }
+
+    private static func session(
+        _ keepAlive: KeepAlive?, over peer: VanishingPeer, _ trust: TrustRoots,
+        _ change: (inout SessionConfiguration) -> Void = { _ in }
+    ) -> Session {
+        Session(
+            configuration: SessionConfiguration {
+                $0.proxy = .none
+                $0.keepAlive = keepAlive
+                $0.timeouts.idle = nil
+                $0.timeouts.firstByte = nil
+                $0.tls.trustRoots = trust
+                $0.dns.overrides = ["peer.test": [peer.address]]
+                change(&$0)
+            })
+    }
+
     /// A session whose requests wait for a silent server without end.
     private static func session(_ keepAlive: KeepAlive?) -> Session {
         Session(
@@ -137,7 +243,7 @@ struct VanishedPeerTimingTests {
     }
 }
 
-/// A stream in a new session, without timeouts for a silent server, and the task that reads it.
+/// A stream in a session without timeouts for a silent server, and the task that reads it.
 private struct Stream {
     let session: Session
     let request: DataStreamRequest
@@ -148,14 +254,18 @@ private struct Stream {
     var received: Int { count.withLock { $0 } }
 
     init(_ url: String, _ keepAlive: KeepAlive?, isUpload: Bool = false) {
-        let count = Lock(0)
-        session = Session(
+        let session = Session(
             configuration: SessionConfiguration {
                 $0.proxy = .none
                 $0.keepAlive = keepAlive
                 $0.timeouts.idle = nil
                 $0.timeouts.firstByte = nil
             })
+        self.init(url, of: session, isUpload: isUpload)
+    }
+
+    init(_ url: String, of session: Session, isUpload: Bool = false) {
+        let count = Lock(0)
         let endless = RequestBody.sequence {
             AsyncStream<Data>(unfolding: {
                 try? await Task.sleep(for: .milliseconds(10))
@@ -173,6 +283,6 @@ private struct Stream {
                 return error
             }
         }
-        (self.request, self.count) = (request, count)
+        (self.session, self.request, self.count) = (session, request, count)
     }
 }

@@ -7,9 +7,13 @@ import Glibc
 /// It reads everything that it receives. For `/whole` it sends an empty response, and waits for the next request.
 /// Otherwise it sends an informational response once, after the head and for `/upload` after the first bytes of a body.
 /// For `/stream`, the beginning of a response that does not end follows. Both acknowledge the request.
+///
+/// With `relayingTo` it passes all bytes on to a server of this machine, and those of that server back.
 final class VanishingPeer: Sendable {
     private struct State {
         var descriptors: [Int32] = []
+        /// The number of connections from which `serve` has received bytes.
+        var heard = 0
         var isOver = false
     }
 
@@ -20,12 +24,12 @@ final class VanishingPeer: Sendable {
 
     private let namespace: Namespace
     private let link: String
-    private let address: String
-    private let port: Int
+    let address: String
+    let port: Int
     private let state = Lock(State())
     private let threads = DispatchGroup()
 
-    init() throws {
+    init(relayingTo server: Int? = nil) throws {
         namespace = try Namespace()
         // A subnet of the network for measurements (RFC 2544), which nothing else routes.
         let number = Int.random(in: 0..<(1 << 15))
@@ -49,7 +53,9 @@ final class VanishingPeer: Sendable {
         state.withLock { $0.descriptors.append(listener) }
         detach { [self] in
             while case let connection = accept(listener, nil, nil), connection >= 0, keep(connection) {
-                detach { Self.serve(connection) }
+                detach { [self] in
+                    if let server { relay(connection, to: server) } else { serve(connection) }
+                }
             }
         }
     }
@@ -74,13 +80,29 @@ final class VanishingPeer: Sendable {
     /// peer does not respond to its probes.
     var connectedSockets: Int { connectedPorts.count }
 
+    /// The number of connections from which the server has received bytes.
+    var heardConnections: Int { state.withLock { $0.heard } }
+
+    /// Whether the server has acknowledged everything that this process has sent. Only then does the system send probes.
+    var hasAcknowledgedAll: Bool {
+        connectedDescriptors.allSatisfy { descriptor in
+            var info = tcp_info()
+            var length = socklen_t(MemoryLayout<tcp_info>.size)
+            return getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &length) == 0 && info.tcpi_unacked == 0
+        }
+    }
+
     /// The ports of this process's sockets that are connected to the server.
     private var connectedPorts: [Int] {
-        (0..<4096 as Range<Int32>).compactMap { descriptor in
-            guard let peer = Self.name(of: descriptor, getpeername), peer.sin_addr.s_addr == inet_addr(address),
-                Int(UInt16(bigEndian: peer.sin_port)) == port
-            else { return nil }
-            return Self.name(of: descriptor, getsockname).map { Int(UInt16(bigEndian: $0.sin_port)) }
+        connectedDescriptors.compactMap { descriptor in
+            Self.name(of: descriptor, getsockname).map { Int(UInt16(bigEndian: $0.sin_port)) }
+        }
+    }
+
+    private var connectedDescriptors: [Int32] {
+        (0..<4096 as Range<Int32>).filter { descriptor in
+            guard let peer = Self.name(of: descriptor, getpeername) else { return false }
+            return peer.sin_addr.s_addr == inet_addr(address) && Int(UInt16(bigEndian: peer.sin_port)) == port
         }
     }
 
@@ -131,11 +153,43 @@ final class VanishingPeer: Sendable {
         return isKept
     }
 
-    private static func serve(_ connection: Int32) {
+    /// Passes bytes on in both directions until either end closes. This thread belongs to the host's network, and so
+    /// does the socket that it opens.
+    private func relay(_ connection: Int32, to server: Int) {
+        let upstream = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard upstream >= 0, keep(upstream) else { return }
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_addr.s_addr = inet_addr("127.0.0.1")
+        name.sin_port = in_port_t(server).bigEndian
+        let isConnected = withUnsafePointer(to: &name) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(upstream, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        if isConnected {
+            detach { Self.pass(from: upstream, to: connection) }
+            Self.pass(from: connection, to: upstream)
+        } else {
+            shutdown(connection, Int32(SHUT_RDWR))
+        }
+    }
+
+    private static func pass(from one: Int32, to other: Int32) {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = recv(one, &buffer, buffer.count, 0), count > 0 {
+            guard send(other, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
+        }
+        for end in [one, other] { shutdown(end, Int32(SHUT_RDWR)) }
+    }
+
+    private func serve(_ connection: Int32) {
         var head = Data()
-        var isAnswered = false
+        var (isAnswered, isHeard) = (false, false)
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while case let count = recv(connection, &buffer, buffer.count, 0), count > 0 {
+            if !isHeard { state.withLock { $0.heard += 1 } }
+            isHeard = true
             if isAnswered { continue }
             head.append(contentsOf: buffer.prefix(count))
             guard let end = head.firstRange(of: Data("\r\n\r\n".utf8))?.upperBound else { continue }

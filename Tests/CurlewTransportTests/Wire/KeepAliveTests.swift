@@ -66,6 +66,21 @@ struct KeepAliveTests {
         }
     }
 
+    @Test(
+        arguments: [
+            (KeepAlive(), 150_000), (KeepAlive(unacknowledgedTimeout: .seconds(30)), 30_000),
+            (KeepAlive(idle: .seconds(1), interval: .seconds(2), probes: 3), 7_000),
+            (KeepAlive(idle: .seconds(Int64.max), interval: .seconds(Int64.max), probes: .max), Int32.max), (nil, 0),
+        ] as [(KeepAlive?, Int32)])
+    func `over HTTP/2 unacknowledged bytes have the time of an idle peer`(
+        _ keepAlive: KeepAlive?, _ expected: Int32
+    ) async throws {
+        try await withPool(.http2, { $0.keepAlive = keepAlive }) { transport, server in
+            try await transport.expectSuccess(server.url("/get"))
+            #expect(timeouts(ofSocketsTo: server.port) == [expected])
+        }
+    }
+
     @Test func `nil leaves them alone`() async throws {
         try await withTransport({ $0.keepAlive = nil }) { transport, server in
             _ = try await transport.fetch(request(server.url("/get")))

@@ -125,9 +125,26 @@ extension KeepAlive {
         // Linux accepts at most 32767 s and 127 probes.
         set(level, TCP_KEEPIDLE, seconds(idle), on: socket)
         set(level, TCP_KEEPINTVL, seconds(interval), on: socket)
-        set(level, TCP_KEEPCNT, Int32(min(max(1, probes), 127)), on: socket)
-        guard let unacknowledgedTimeout else { return }
-        set(level, TCP_USER_TIMEOUT, Int32(clamping: max(1, unacknowledgedTimeout.clampedMilliseconds)), on: socket)
+        set(level, TCP_KEEPCNT, count, on: socket)
+        if let unacknowledgedTimeout { setTimeout(unacknowledgedTimeout.clampedMilliseconds, on: socket) }
+    }
+
+    /// Makes the system end a connection whose sent bytes stay unacknowledged for as long as an idle peer may be silent,
+    /// unless the configuration sets another time. Called for connections of HTTP/2.
+    ///
+    /// The system would otherwise try for 15 minutes, in which it sends no probes; so each PING would postpone the
+    /// moment at which a vanished peer is noticed. The timeout also ends a connection whose peer lives and reads
+    /// nothing. Servers of HTTP/2 always read, and stop a sender by the windows of its streams. A server of HTTP/1 or of
+    /// a byte connection has no other way to slow its client down, so these keep the system's timeout.
+    func limitUnacknowledged(on socket: Int32) {
+        guard unacknowledgedTimeout == nil else { return }
+        setTimeout((Int(seconds(idle)) + Int(seconds(interval)) * Int(count)) * 1_000, on: socket)
+    }
+
+    private var count: Int32 { Int32(min(max(1, probes), 127)) }
+
+    private func setTimeout(_ milliseconds: Int, on socket: Int32) {
+        set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: max(1, milliseconds)), on: socket)
     }
 
     private func seconds(_ duration: Duration) -> Int32 { Int32(min(max(1, duration.components.seconds), 32_767)) }

@@ -98,10 +98,11 @@ final class Sockets {
         let isConnection = { (fd: Int32) in name == nil || OpenConnections.localPort(of: fd) == name?.localPort }
         guard let easy = transfer.easy, let socket = opened.last(where: isConnection) else { return }
         if settings.quirks.closesUnseen { poller.connected(socket) }
+        let version = OpenConnections.isDatagram(socket) ? .http3 : negotiatedVersion(easy, transfer.plan)
+        if version == .http2 { settings.keepAlive?.limitUnacknowledged(on: socket) }
         connections.opened(
             OpenConnection(
-                origin: transfer.plan.origin, name: name, multi: easy.multi, since: now,
-                version: OpenConnections.isDatagram(socket) ? .http3 : negotiatedVersion(easy, transfer.plan)),
+                origin: transfer.plan.origin, name: name, multi: easy.multi, since: now, version: version),
             at: socket)
     }
 
