@@ -49,6 +49,15 @@ struct HeadCollector {
         }
     }
 
+    /// Whether the final head for the last send is complete. What follows are trailers, unless the response asks for the
+    /// request again.
+    var isComplete: Bool {
+        switch state {
+        case .body: lastStatus != 0
+        case .statusLine, .fields: false
+        }
+    }
+
     /// Processes a whole head that was parsed before, in place of its lines.
     mutating func use(_ head: ResponseHead, size: Int) {
         switch state {

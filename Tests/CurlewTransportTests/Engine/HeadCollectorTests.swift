@@ -121,6 +121,17 @@ struct HeadCollectorTests {
         let trailers = collector.takeTrailers()
         #expect(trailers == [HTTPHeader(name: "X-Sum", value: "1")])
         #expect(collector.lastStatus == 200)
+        #expect(collector.isComplete)
+        collector.lastStatus = 0
+        #expect(!collector.isComplete)
+    }
+
+    @Test func onlyAFinalHeadIsComplete() {
+        let start = "HTTP/1.1 200 OK\r\n"
+        for lines in [[], ["HTTP/1.1 103 Early Hints\r\n", "\r\n"], [start], [start, "A: 1\r\n"]] {
+            #expect(!feed(lines).collector.isComplete)
+        }
+        #expect(feed([start, "\r\n"]).collector.isComplete)
     }
 
     @Test func secondResponseStartsWithEmptyHead() {

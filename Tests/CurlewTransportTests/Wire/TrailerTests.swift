@@ -41,6 +41,28 @@ struct TrailerTests {
         }
     }
 
+    /// The first response makes the handle know its head, so that the lines of the second one are compared with it.
+    @Test(
+        "a trailer that looks like a status line is refused",
+        arguments: [
+            ["HTTP/1.1 200 OK"], ["X-Sum: 1", "HTTP/1.1 200 OK", "X-Other: 2"],
+            ["HTTP/1.1 200 OK", "Transfer-Encoding: chunked"], ["HTTP/1.1 204 No Content", "X-Sum: 1"],
+            ["HTTP/1.1: 1"],
+        ])
+    func statusLine(_ lines: [String]) async throws {
+        try await withTransport { transport, server in
+            server.script("/x", chunked(["X-Sum: 1"]), chunked(lines), chunked(["X-Sum: 2"]))
+            let first = try await transport.fetch(request(server.url("/x")))
+            #expect(first.outcome.trailers == ["X-Sum": "1"])
+            let sink = CollectingSink()
+            let error = await transport.failure(request(server.url("/x")), sink)
+            #expect(error.code == .protocolViolation && error.responseCode == 200, "\(error)")
+            let last = try await transport.fetch(request(server.url("/x")))
+            #expect(last.outcome.trailers == ["X-Sum": "2"])
+            #expect(!last.outcome.metrics.isConnectionReused)
+        }
+    }
+
     /// libcurl itself limits the size of a trailer, and reports a longer one as a lack of memory.
     @Test("a trailer above 4 KiB fails with limitExceeded")
     func tooLong() async throws {

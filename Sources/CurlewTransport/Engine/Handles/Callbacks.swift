@@ -55,7 +55,7 @@ enum Callbacks {
         if comparison == .equalSoFar { return true }
         guard let transfer = easy.transfer else { return false }
         return switch comparison {
-        case .equalAtStart, .equalSoFar: transfer.checkVersion(easy.lastHead.head.version, easy.transfers.settings)
+        case .equalAtStart, .equalSoFar: transfer.receivedRepeatedStatusLine(of: easy)
         case .equal: transfer.receivedRepeatedHead(of: easy, easy.transfers)
         case .different: transfer.received(line: line, easy, easy.transfers)
         }

@@ -43,13 +43,14 @@ extension ActiveTransfer {
     /// Processes a header line that differs from the handle's last head. Returns false to end the transfer.
     func received(line: UnsafeRawBufferPointer, _ easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
+        let wasComplete = response.collector.isComplete
         let event = response.collector.parse(line, unlike: &easy.lastHead)
         guard checkHeadLimit(transfers) else { return false }
         switch event {
         case .none:
             return true
         case .started(let version):
-            return checkVersion(version, transfers.settings)
+            return responseStarted(version, afterCompleteHead: wasComplete, transfers.settings)
         case .informational(let head):
             clocks.receivingStarted(at: transfers.now)
             sink.didReceive(informational: head)
@@ -67,6 +68,28 @@ extension ActiveTransfer {
         case .head(let head):
             return received(head, transfers)
         }
+    }
+
+    /// Called for a status line that equals the one of the handle's last head, before the collector has it. Returns
+    /// false to end the transfer.
+    func receivedRepeatedStatusLine(of easy: TransferHandle) -> Bool {
+        responseStarted(
+            easy.lastHead.head.version, afterCompleteHead: response.collector.isComplete, easy.transfers.settings)
+    }
+
+    /// Checks that a response may begin here, and with this version. Sets `failure` and returns false if not.
+    ///
+    /// After a complete head another one may come only for another send, or if libcurl may answer the response with one.
+    /// Otherwise the line is a trailer that looks like a status line. It must not replace the response, or the trailers
+    /// before it.
+    private func responseStarted(
+        _ version: HTTPVersion, afterCompleteHead isComplete: Bool, _ settings: EngineSettings
+    ) -> Bool {
+        if isComplete, response.deferredHead == nil {
+            if !hasFailed { failure = makeError(.protocolViolation, "a trailer looks like a status line") }
+            return false
+        }
+        return checkVersion(version, settings)
     }
 
     /// Processes a head that equals the handle's last one. Returns false to end the transfer.
@@ -121,7 +144,7 @@ extension ActiveTransfer {
     ///
     /// libcurl before 8.12 acts on the version in the text before the head has ended: it frames the body accordingly,
     /// and lets other requests use the connection. Therefore the check happens at the status line.
-    func checkVersion(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
+    private func checkVersion(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
         guard version == .http2 || version == .http3, !settings.hasPriorKnowledge else { return true }
         let speaksHTTP1 =
             if !plan.isTLS {
