@@ -133,16 +133,22 @@ extension CurlTransport: PoolingTransport {
     ///
     /// The first one is an idle connection that is alive, or a new one, and shows whether the server speaks HTTP/2 or
     /// HTTP/3. Otherwise the missing ones are opened at the same time. If one of them fails, its error is thrown after
-    /// the others have ended.
+    /// the others have ended. If all connections that are permitted are in use or being opened, there is nothing to open,
+    /// and that is no error.
     public func prewarm(_ request: TransferRequest, connections count: Int) async throws(CurlewError) {
         guard count > 0 else { return }
+        let request = Self.withPatience(request)
         let first = try makeTransfer(request, NoSink.shared, for: .prewarming(opensNew: false))
         let (origin, limit) = (first.plan.origin, max(1, planner.configuration.maximumConnectionsPerHost))
-        // If all connections that are permitted are busy, none can be opened, and the first would wait for its turn.
+        // The first would wait for its turn. The version is unknown while all connections are being opened; one of HTTP/2
+        // or HTTP/3 would not be opened while others are.
         let before = await usablePool(of: origin)
-        if before.inUse + before.opening >= limit, before.version == .http1_1 { return }
+        if before.inUse + before.opening >= limit, before.version == nil || before.version == .http1_1 { return }
         await first.run()
-        try first.checkEnd()
+        do throws(CurlewError) { try first.checkEnd() } catch {
+            if Self.hadNoPlace(error) { return }
+            throw error
+        }
         let pool = await usablePool(of: origin)
         guard pool.version == nil || pool.version == .http1_1 else { return }
         let missing = min(min(count, limit) - pool.idle, limit - pool.open - pool.opening)
@@ -155,6 +161,21 @@ extension CurlTransport: PoolingTransport {
         }
         if let failure { throw failure }
     }
+
+    /// Returns the request with a wait for a place among the permitted connections that is no longer than a connection
+    /// may take to be made. A transfer for a connection in advance may have to wait if others take the last place
+    /// meanwhile, if the connections to other hosts leave none, or for a connection that is being opened and may turn out
+    /// to speak HTTP/2.
+    private static func withPatience(_ request: TransferRequest) -> TransferRequest {
+        var request = request
+        if let connect = request.options.timeouts.connect {
+            request.options.timeouts.queue = min(request.options.timeouts.queue ?? connect, connect)
+        }
+        return request
+    }
+
+    /// Whether a connection in advance was not opened because there was no place for it.
+    private static func hadNoPlace(_ error: CurlewError) -> Bool { error.code == .queueTimedOut }
 
     private func usablePool(of origin: ConnectionSnapshot.Origin) async -> ConnectionSnapshot.Pool {
         guard case .success(let engine) = engine else { return .init() }
@@ -170,8 +191,7 @@ extension CurlTransport: PoolingTransport {
             try transfer.checkEnd()
             return nil
         } catch {
-            // It waited although fewer connections than permitted were known, so others have opened them meanwhile.
-            return error.code == .queueTimedOut ? nil : error
+            return Self.hadNoPlace(error) ? nil : error
         }
     }
 }

@@ -197,6 +197,46 @@ struct PrewarmingTests {
         }
     }
 
+    /// The server's version is not known yet.
+    @Test func `while all connections are being opened there is nothing to open`() async throws {
+        let listener = try DeafListener()
+        let url = try #require(URL(string: "http://127.0.0.1:\(listener.port)/"))
+        try await withPool(.plain, { $0.maximumConnectionsPerHost = 2 }) { transport, _ in
+            let tasks = (0..<2).map { _ in
+                Task { await transport.failure(request(url) { $0.options.timeouts.connect = nil }) }
+            }
+            try await transport.expectPool(of: url) { $0.opening == 2 }
+            // Without timeouts, it would wait for ever.
+            try await transport.prewarm(
+                request(url) { $0.options.timeouts = Timeouts(connect: nil, queue: nil) }, connections: 2)
+            #expect(try await transport.pool(of: url).opening == 2)
+            for task in tasks {
+                task.cancel()
+                #expect(await task.value.code == .cancelled)
+            }
+        }
+    }
+
+    @Test func `if other hosts use all connections, the wait is short and no error`() async throws {
+        try await withPool(.plain, { $0.maximumConnections = 1 }) { transport, server in
+            let other = try TestServer()
+            defer { other.stop() }
+            let gate = Gate()
+            other.route("/held") { _ in .text("held").stalling(until: gate, at: .beforeHead) }
+            let held = other.url("/held")
+            let task = Task { try await transport.fetch(request(held)).status }
+            try await other.waitForRequests(count: 1)
+            try await transport.prewarm(
+                request(server.url("/get")) {
+                    $0.options.timeouts.connect = .milliseconds(100)
+                    $0.options.timeouts.queue = nil
+                }, connections: 1)
+            #expect(transport.statistics.connectionsMade == 1)
+            gate.open()
+            #expect(try await task.value == 200)
+        }
+    }
+
     @Test func `cancellation leaves nothing behind`() async throws {
         let listener = try DeafListener()
         let url = try #require(URL(string: "http://127.0.0.1:\(listener.port)/"))
