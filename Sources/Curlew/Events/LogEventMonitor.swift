@@ -58,6 +58,8 @@ public final class LogEventMonitor: EventMonitor {
         var milliseconds: Int?
         /// The second copy of the exchange that has collected its metrics and not ended yet.
         var hedge: Hedge?
+        /// The trailer fields that were dropped from the response of that exchange.
+        var droppedTrailers: [String] = []
         /// The exchange that ended last, if it is not logged yet. Its level depends on the next event: a failure that
         /// is followed by a retry matters less.
         var ended: Ended?
@@ -142,6 +144,7 @@ public final class LogEventMonitor: EventMonitor {
         change(request) { run in
             run.milliseconds = Int(metrics.duration * 1000)
             run.hedge = metrics.hedge
+            run.droppedTrailers = metrics.droppedTrailers
         }
     }
 
@@ -152,18 +155,19 @@ public final class LogEventMonitor: EventMonitor {
         fields["status"] = status.map { "\($0)" }
         fields["code"] = error?.code.rawValue
         let (level, known) = (Level(status: status, error: error), fields)
-        for name in request.droppedTrailers { log(.debug, "trailer field dropped", request, ["field": name]) }
-        change(request) { run in
+        let dropped = change(request) { run in
             var fields = known
             fields["attempt"] = "\(run.attempt)"
             fields["milliseconds"] = run.milliseconds.map { "\($0)" }
             fields["hedge"] = exchange(&run.hedge, with: nil).map { $0.hasWon ? "won" : "lost" }
             run.ended = Ended(
                 level: level, message: error == nil ? "exchange ended" : "exchange failed", fields: fields)
+            return exchange(&run.droppedTrailers, with: [])
         }
+        for name in dropped { log(.debug, "trailer field dropped", request, ["field": name]) }
     }
 
-    private func change(_ request: Request, _ body: (inout RunningRequest) -> Void) {
+    private func change<Result>(_ request: Request, _ body: (inout RunningRequest) -> Result) -> Result {
         running.withLock { body(&$0[RequestKey(request), default: RunningRequest()]) }
     }
 

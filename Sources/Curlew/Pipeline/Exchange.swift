@@ -308,6 +308,9 @@ final class Exchange: KeepingSink {
     func ended(_ response: TransferOutcome, _ metrics: TransferMetrics) {
         self.metrics = metrics
         trailers = response.trailers
+        // Monitors are told later, when another exchange may have replaced this one's trailers.
+        let dropped = response.trailers.map(\.name).filter { !TrailerFields.permits($0) }
+        if !dropped.isEmpty { self.metrics?.droppedTrailers = dropped }
         let status = response.head.status
         if status == 401 || (300..<400).contains(status) || !response.answeredChallenges.isEmpty {
             outcomeForFollowUp = response

@@ -29,15 +29,8 @@ extension Request {
     /// and for a response from the cache, which stores none. A stream has them after the last element of its body.
     /// Fields that are needed before the body, such as `Content-Length`, `Set-Cookie` and `WWW-Authenticate`, are
     /// dropped (RFC 9110, 6.5.1).
-    public var trailers: HTTPHeaders? { receivedTrailers.map(TrailerFields.permitted) }
-
-    /// The names of the trailer fields of the last response that were dropped.
-    var droppedTrailers: [String] {
-        receivedTrailers?.map(\.name).filter { !TrailerFields.permits($0) } ?? []
-    }
-
-    private var receivedTrailers: HTTPHeaders? {
-        record.withLock { $0.exchange?.withLock { $0.trailers } }
+    public var trailers: HTTPHeaders? {
+        record.withLock { $0.exchange?.withLock { $0.trailers } }.map(TrailerFields.permitted)
     }
 
     /// The number of retries.

@@ -23,6 +23,7 @@ public struct TransferMetrics: Sendable {
         package var redirects: [RedirectHop] = []
         package var attempt: Int = 0
         package var hedge: Hedge?
+        package var droppedTrailers: [String] = []
 
         fileprivate init(queued: Date, ended: Date) {
             self.queued = queued
@@ -145,6 +146,12 @@ public struct TransferMetrics: Sendable {
     public var hedge: Hedge? {
         get { values.hedge }
         set { values.hedge = newValue }
+    }
+
+    /// The names of the response's trailer fields that were dropped (`TrailerFields`), for monitors.
+    package var droppedTrailers: [String] {
+        get { values.droppedTrailers }
+        set { values.droppedTrailers = newValue }
     }
 
     /// The time from `queued` to `ended`, in seconds.

@@ -118,6 +118,28 @@ struct TrailerTests {
         #expect(messages.all == ["Set-Cookie", "Content-Length", "Location"])
     }
 
+    /// The monitor's queue stands still until the request has ended, so every event is late.
+    @Test("each attempt's dropped trailer fields are logged once, whenever the monitor hears of them")
+    func forbiddenInAttempts() async throws {
+        let messages = Recorded<String>()
+        let queue = DispatchQueue(label: "late")
+        let monitor = LogEventMonitor(queue: queue) { _, message, fields in
+            if message == "trailer field dropped" { messages.note(fields["field"] ?? "") }
+        }
+        server.script(
+            "/bad", Self.trailed(["Set-Cookie": "a=1", "X-Sum": "1"]).changed { $0.status = 503 },
+            Self.trailed(["X-Sum": "2"]).changed { $0.status = 503 }, Self.trailed(["Location": "/", "Age": "1"]))
+        let session = Session(eventMonitors: [monitor])
+        queue.suspend()
+        let request = session.request(server.url("/bad")).retry(using: RetryPolicy(exponentialBackoffScale: 0))
+        let response = await request.response()
+        queue.resume()
+        #expect(response.head?.status == 200 && request.retryCount == 2)
+        await session.drain()
+        await monitor.queue.settled()
+        #expect(messages.all == ["Set-Cookie", "Location", "Age"])
+    }
+
     private static func overHTTP2(maximumHeaderSize: Int = 256 * 1024) throws -> (TestServer, Session) {
         var configuration = TestServer.Configuration()
         configuration.protocols = [.http2]
