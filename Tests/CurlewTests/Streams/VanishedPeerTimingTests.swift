@@ -115,6 +115,50 @@ struct VanishedPeerTimingTests {
         }
     }
 
+    /// The server reads the beginning of the handshake, and responds with nothing.
+    @Test("keep-alive ends a handshake that nothing else would end")
+    func handshake() async throws {
+        try await withPeer { peer in
+            let url = peer.url("/head").replacing("http:", with: "https:")
+            let probed = Stream(url, KeepAlive(idle: .seconds(1), interval: .seconds(1), probes: 2))
+            let unprobed = Stream(url, nil)
+            try await eventually { peer.heardConnections == 2 && peer.hasAcknowledgedAll }
+            try await expectEnd(of: probed, before: unprobed, [.tlsFailed], when: peer)
+        }
+    }
+
+    @Test("keep-alive ends a WebSocket whose peer is silent")
+    func webSocket() async throws {
+        let server = try TestServer()
+        defer { server.stop() }
+        server.webSocket("/silent", TestServer.WebSocketScript([.send(.text("x")), .silence]))
+        let peer = try VanishingPeer(relayingTo: server.port)
+        defer { peer.remove() }
+        let keepAlive = KeepAlive(idle: .seconds(1), interval: .seconds(1), probes: 2)
+        let sockets = [keepAlive, nil].map { Self.session($0).webSocket(peer.url("/silent")) }
+        let count = Lock(0)
+        let tasks = sockets.map { socket in
+            Task { () -> CurlewError? in
+                do throws(CurlewError) {
+                    for try await _ in socket.messages { count.withLock { $0 += 1 } }
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+        }
+        try await eventually { count.withLock { $0 } == 2 && peer.hasAcknowledgedAll }
+        try peer.vanish()
+        let start = ContinuousClock.now
+        let error = try #require(await tasks[0].value)
+        let delay = ContinuousClock.now - start
+        #expect(error.code == .receiveFailed, "\(error)")
+        #expect(delay < .seconds(10).asTestBound, "\(delay)")
+        // The error shows that only the cancellation ended it.
+        sockets[1].cancel()
+        #expect(await tasks[1].value?.code == .cancelled)
+    }
+
     /// The session without keep-alive is the control. With a second request, bytes stay unacknowledged.
     @Test("keep-alive ends requests over HTTP/2, whether or not bytes stay unacknowledged", arguments: [false, true])
     func overHTTP2(sendsMore: Bool) async throws {
