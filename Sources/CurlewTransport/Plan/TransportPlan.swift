@@ -32,7 +32,10 @@ struct TransportPlan: Equatable, Sendable {
         if configuration.keepsDotSegments { options.append(.long(CURLOPT_PATH_AS_IS, 1)) }
         options.append(.long(CURLOPT_MAXAGE_CONN, max(1, Int(configuration.connectionIdleLifetime.components.seconds))))
         options += try retirementOptions(configuration, capabilities)
-        if configuration.http2PingInterval != nil { try capabilities.require(.http2Ping) }
+        if configuration.http2PingInterval != nil {
+            try capabilities.require(.http2Ping)
+            try requireNames(configuration, for: "http2PingInterval")
+        }
         options += try DNSPlan.options(configuration.dns, capabilities)
         options += try proxyOptions(configuration, environment)
         options += try localOptions(configuration, capabilities)
@@ -127,16 +130,19 @@ struct TransportPlan: Equatable, Sendable {
     {
         if configuration.maximumRequestsPerConnection != nil {
             try capabilities.require(.connectionRetirement)
-            // The connections of a Unix socket have no ports by which the engine could tell them apart.
-            guard configuration.unixSocketPath == nil else {
-                throw .unsupported(
-                    feature: "maximumRequestsPerConnection over a Unix socket", needs: "connections of TCP")
-            }
+            try requireNames(configuration, for: "maximumRequestsPerConnection")
         }
         guard let age = configuration.maximumConnectionAge else { return [] }
         try capabilities.require(.connectionRetirement)
         // libcurl closes idle connections that are older, in whole seconds. `ConnectionRetirement` is exact.
         return [.long(.maximumLifetime, max(1, min(Int(age.components.seconds), Int(Int32.max))))]
+    }
+
+    /// Refuses a setting for which the engine has to find connections by name. Those of a Unix socket have no ports, and so
+    /// no names.
+    private func requireNames(_ configuration: TransportConfiguration, for setting: String) throws(CurlewError) {
+        guard configuration.unixSocketPath != nil else { return }
+        throw .unsupported(feature: "\(setting) over a Unix socket", needs: "connections of TCP")
     }
 
     private func netrcOptions(_ netrc: Netrc) -> [OptionValue] {

@@ -26,6 +26,43 @@ struct HTTP2PingTests {
         }
     }
 
+    @Test(.enabled(if: ConditionalFeature.http2Ping.isPossible(.ofLibcurl), "libcurl before 8.10"))
+    func `an idle connection is given up while PINGs are sent on another one`() async throws {
+        let busy = try FrameServer { _, stream in [Frame.head(stream)] }
+        defer { busy.stop() }
+        let idle = try FrameServer { _, stream in [Frame.head(stream, ends: true)] }
+        defer { idle.stop() }
+        try await withTransport({
+            $0.httpVersion = .http2PriorKnowledge
+            $0.http2PingInterval = .seconds(1)
+        }) { transport, _ in
+            #expect(try await transport.fetch(request(idle.url)).status == 200)
+            #expect(try await transport.pool(of: idle.url).idle == 1)
+            let url = busy.url
+            let task = Task { await transport.failure(request(url)) }
+            try await transport.expectPool(of: idle.url) { $0.open == 0 }
+            // Its PINGs would have been written together, before its next request.
+            #expect(idle.pingCount == 0 && busy.pingCount >= 1)
+            #expect(try await transport.fetch(request(idle.url)).status == 200)
+            #expect(idle.connectionCount == 2 && busy.connectionCount == 1)
+            task.cancel()
+            #expect(await task.value.code == .cancelled)
+        }
+    }
+
+    /// The engine finds the connections that need PINGs by their ports.
+    @Test func `over a Unix socket no PINGs can be sent`() async throws {
+        var capabilities = Capabilities.ofLibcurl
+        (capabilities.version, capabilities.versionNumber) = ("8.10.0", 0x080A00)
+        var configuration = TransportConfiguration()
+        configuration.http2PingInterval = .seconds(30)
+        configuration.unixSocketPath = "/nonexistent"
+        let transport = CurlTransport(configuration: configuration, capabilities: capabilities)
+        let error = await transport.failure(request(try #require(URL(string: "http://127.0.0.1:1/"))))
+        #expect(error.code == .unsupported)
+        #expect(error.reason.contains("http2PingInterval over a Unix socket"), "\(error)")
+    }
+
     @Test(.enabled(if: !ConditionalFeature.http2Ping.isPossible(.ofLibcurl), "libcurl sends PINGs"))
     func `an older libcurl cannot`() async throws {
         try await withTransport({ $0.http2PingInterval = .seconds(1) }) { transport, server in
