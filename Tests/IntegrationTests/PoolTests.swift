@@ -31,12 +31,38 @@ struct PoolTests {
         _ = try await request.data()
         #expect(request.metrics?.isConnectionReused == true)
     }
+
+    /// nginx is asked for HTTP/1.1, so that several connections are opened.
+    @Test(
+        "requests use the connections that were opened in advance",
+        .enabled(if: Capabilities.current.isAtLeast(7, 80, 0), "libcurl does not ask before it sends"),
+        arguments: [("NGINX_TLS", HTTPVersion.http1_1, 3), ("CADDY", .http2, 1)])
+    func openedInAdvance(server: String, version: HTTPVersion, opened: Int) async throws {
+        let session = try makeTrustingSession {
+            $0.alternativeServices = nil
+            if version == .http1_1 { $0.httpVersion = .http1_1 }
+        }
+        let url = try IntegrationEnvironment.url(server, "/small")
+        try await session.prewarm(url, connections: 3)
+        let before = try await session.pool(of: url) { $0.idle == opened }
+        #expect(before.open == opened && before.idle == opened && before.version == version)
+        let requests = (0..<3).map { _ in session.request(url) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for request in requests { group.addTask { _ = try await request.data() } }
+            try await group.waitForAll()
+        }
+        for request in requests {
+            #expect(request.head?.status == 200 && request.head?.version == version)
+            #expect(request.metrics?.isConnectionReused == true)
+        }
+        #expect(try await session.pool(of: url).open == opened)
+    }
 }
 
 extension Session {
     /// Returns the first pool that meets the condition, or the last one if none does in time.
     fileprivate nonisolated func pool(
-        of url: URL, until isTrue: (ConnectionSnapshot.Pool) -> Bool
+        of url: URL, until isTrue: (ConnectionSnapshot.Pool) -> Bool = { _ in true }
     ) async throws -> ConnectionSnapshot.Pool {
         let origin = try #require(ConnectionSnapshot.Origin(url))
         let end = ContinuousClock.now + .seconds(60)
