@@ -33,7 +33,7 @@ struct DroppedStreamTimingTests {
         case silentWebSocket, closingWebSocket, fullWebSocket, secureWebSocket, fullSecureWebSocket
     }
 
-    /// A busy machine may delay most rounds. The second fastest still shows how long the end itself takes.
+    /// A busy machine may delay some rounds. The median still shows how long the end itself takes.
     @Test("a dropped stream or WebSocket frees its connection at once", arguments: Kind.allCases)
     func isFree(kind: Kind) async throws {
         var times: [Duration] = []
@@ -43,7 +43,7 @@ struct DroppedStreamTimingTests {
             while !isOver(kind) { try await Task.sleep(for: .milliseconds(1)) }
             times.append(began.duration(to: .now))
         }
-        #expect(times.sorted()[1] < Duration.milliseconds(50).asTestBound, "\(times)")
+        #expect(times.sorted()[times.count / 2] < Duration.milliseconds(50).asTestBound, "\(times)")
     }
 
     private func isOver(_ kind: Kind) -> Bool {
