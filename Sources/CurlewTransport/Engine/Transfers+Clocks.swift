@@ -44,7 +44,22 @@ extension Transfers {
                 return enqueueAgain(transfer, easy, recycles: false)
             }
         }
-        retireSilentConnection(of: transfer)
         fail(transfer, transfer.failure ?? transfer.timeout(timeout))
+        endUnreachableConnection(of: transfer)
+    }
+
+    /// Shuts down the HTTP/2 connection of a transfer that a timeout has ended, if its peer is out of reach and no other
+    /// transfer uses it.
+    ///
+    /// libcurl keeps a multiplexed connection that a transfer leaves early (curl issue 17225), and would send the later
+    /// requests to the origin over it. TCP does not notice soon that the peer has vanished: while bytes are
+    /// unacknowledged, it sends no keep-alive probes. A server that is only slow acknowledges what it gets.
+    private func endUnreachableConnection(of transfer: ActiveTransfer) {
+        guard let (socket, connection) = sockets.connections.find(transfer.connection.name),
+            connection.version == .http2, OpenConnections.repeatsBytes(on: socket),
+            !isUsed(connection.name, besides: transfer)
+        else { return }
+        sockets.connections.closed(socket)
+        sockets.shutDown(socket)
     }
 }

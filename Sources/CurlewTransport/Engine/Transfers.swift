@@ -54,8 +54,6 @@ final class Transfers {
     /// The time at which the current turn began, or its last transfer started.
     var now: LoopInstant { sockets.now }
     var liveCount: Int { live.count }
-    /// Whether connections may be retired. If not, requests need not look theirs up.
-    var retiresConnections: Bool { settings.retirement != nil || sockets.connections.hasRetired }
 
     // MARK: Start
 
@@ -313,7 +311,7 @@ final class Transfers {
         multi?.remove(easy)
         easy.transfer = nil
         handlesInUse -= 1
-        if retiresConnections { endRetiredConnection(of: transfer) }
+        if settings.retirement != nil { endRetiredConnection(of: transfer) }
         // A connection that settled was in use until now, and a request may wait for it. libcurl 8.10 to 8.18 wakes the
         // request by a timer that it does not report.
         if transfer.plan.prewarms { multi?.askForTimer() }

@@ -141,9 +141,6 @@ struct TransferClocks {
 
     // MARK: Deadlines
 
-    /// The nanoseconds since a byte was last sent or received, or since the current stretch began.
-    func wait(until now: LoopInstant) -> UInt64 { lastByte.isSet ? now.nanoseconds(since: lastByte) : 0 }
-
     /// The configured length of a timeout; `nil` if it is unlimited.
     func limit(_ timeout: Timeout) -> Duration? {
         let limit =

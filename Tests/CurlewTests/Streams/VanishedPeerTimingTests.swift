@@ -91,27 +91,29 @@ struct VanishedPeerTimingTests {
     }
 
     /// Nothing else would end the use of the connection: while the request is unacknowledged, the system sends no
-    /// probes. The stream that runs on the connection shows that it was not closed.
-    @Test("the request after a timeout opens another HTTP/2 connection, and other requests on the first one go on")
-    func timedOutOverHTTP2() async throws {
+    /// probes. A stream that runs on the connection shows that it is not closed under others.
+    @Test(
+        "the request after a timeout opens another HTTP/2 connection, unless others run on the first one",
+        arguments: [false, true])
+    func timedOutOverHTTP2(isUsed: Bool) async throws {
         try await withHTTP2Peer { peer, url, trust in
             let session = Self.session(nil, over: peer, trust)
-            let stream = Stream(url("/stream"), of: session)
-            try await eventually { stream.received >= 1 }
-            #expect(try await Self.reusesConnection(session, url("/whole")) == true)
+            let stream = isUsed ? Stream(url("/stream"), of: session) : nil
+            if let stream { try await eventually { stream.received >= 1 } }
+            #expect(try await Self.reusesConnection(session, url("/whole")) == isUsed)
             try peer.vanish()
             let error = await #expect(throws: CurlewError.self) {
                 try await session.request(url("/whole")).timeouts { $0.firstByte = .seconds(2) }.data()
             }
             #expect(error?.code == .firstByteTimedOut)
             try peer.comeBack()
-            #expect(try await Self.reusesConnection(session, url("/whole")) == false)
+            #expect(try await Self.reusesConnection(session, url("/whole")) == isUsed)
             #expect(try await Self.reusesConnection(session, url("/whole")) == true)
-            #expect(peer.connectedSockets == 2)
+            try await eventually { peer.connectedSockets == 1 }
+            guard let stream else { return }
             #expect(!stream.request.isFinished)
             stream.request.cancel()
             #expect(await stream.task.value?.code == .cancelled)
-            try await eventually { peer.connectedSockets == 1 }
         }
     }
 
@@ -173,10 +175,14 @@ struct VanishedPeerTimingTests {
             let (ending, open) = (more(limited), more(unlimited))
             for stream in ending {
                 let error = try #require(await stream.task.value)
-                #expect([.receiveFailed, .sendFailed, .truncated].contains(error.code), "\(error)")
+                // A request without a response is sent again, over a connection that cannot be opened.
+                let codes: [CurlewError.Code] = [
+                    .receiveFailed, .sendFailed, .truncated, .connectTimedOut, .connectFailed,
+                ]
+                #expect(codes.contains(error.code), "\(error)")
             }
             let delay = ContinuousClock.now - start
-            #expect(delay < .seconds(20).asTestBound, "\(delay)")
+            #expect(delay < .seconds(60).asTestBound, "\(delay)")
             for stream in open {
                 #expect(!stream.request.isFinished)
                 stream.request.cancel()

@@ -48,21 +48,6 @@ struct OpenConnectionsTests {
         #expect(limits.verdict(age: row.nanoseconds, requests: row.requests) == row.verdict)
     }
 
-    @Test(arguments: [
-        // Nothing has arrived since the request was sent, or only what a new connection begins with.
-        (60.0, 60.0, true), (61, 60, true), (59.99, 60, true), (31, 60, true),
-        // Other streams receive bytes.
-        (29, 60, false), (0, 60, false),
-        // Short timeouts of a slow server.
-        (0.3, 0.3, false), (1, 1, true), (1.5, 0.3, true), (0, 0, false),
-    ] as [(Double, Double, Bool)])
-    func `a connection is suspicious if it was silent while a request waited`(
-        _ silence: Double, _ wait: Double, _ expected: Bool
-    ) {
-        let nanoseconds = { (seconds: Double) in UInt64(seconds * 1_000_000_000) }
-        #expect(ConnectionSilence.isSuspicious(nanoseconds(silence), afterWaiting: nanoseconds(wait)) == expected)
-    }
-
     private let origin = ConnectionSnapshot.Origin(scheme: "https", host: "a.example", port: 443)
     private let other = ConnectionSnapshot.Origin(scheme: "https", host: "b.example", port: 443)
 

@@ -31,18 +31,6 @@ struct ConnectionRetirement: Equatable, Sendable {
     }
 }
 
-/// Decides whether a connection on which a request has run into a timeout is given further requests.
-enum ConnectionSilence {
-    /// Whether the peer may have vanished: nothing has arrived on the connection for half of the time for which the
-    /// request has waited, and for at least a second. Both times are in nanoseconds.
-    ///
-    /// Half, because a server that has vanished just after the request may have sent its SETTINGS before. A second,
-    /// because shorter timeouts of a slow server must not cost a handshake each.
-    static func isSuspicious(_ silence: UInt64, afterWaiting wait: UInt64) -> Bool {
-        silence >= max(wait / 2, 1_000_000_000)
-    }
-}
-
 // An HTTP/1 connection carries one request at a time, so libcurl closes it once it is refused or has carried its last
 // request. An HTTP/2 connection carries other requests, and libcurl would give it further ones as long as it is in use
 // (CURLOPT_MAXLIFETIME_CONN is for idle connections, CURLOPT_FORBID_REUSE for the last transfer). So its origin moves
@@ -54,11 +42,10 @@ extension Transfers {
     /// Returns false if the connection takes no more requests: the transfer gives it up before a byte is sent, and is
     /// enqueued again.
     ///
-    /// Called for every send if the transport has limits, or has retired a connection for its silence; then `limits`
-    /// may be `nil`. Repetitions are never refused: they continue a handshake, or an exchange that the connection's
-    /// server has begun.
+    /// Called for every send if the transport has limits. Repetitions are never refused: they continue a handshake, or
+    /// an exchange that the connection's server has begun.
     func admitRequest(
-        of transfer: ActiveTransfer, to name: ConnectionName, by limits: ConnectionRetirement?
+        of transfer: ActiveTransfer, to name: ConnectionName, by limits: ConnectionRetirement
     ) -> Bool {
         loop.assertOnLoop()
         guard !transfer.plan.isAlone, let easy = transfer.easy,
@@ -82,11 +69,10 @@ extension Transfers {
     }
 
     private func verdict(
-        on connection: OpenConnection, for transfer: ActiveTransfer, by limits: ConnectionRetirement?
+        on connection: OpenConnection, for transfer: ActiveTransfer, by limits: ConnectionRetirement
     ) -> ConnectionRetirement.Verdict {
         guard connection.isRetired else {
-            let age = now.nanoseconds(since: connection.since)
-            return limits?.verdict(age: age, requests: connection.requests) ?? .takes
+            return limits.verdict(age: now.nanoseconds(since: connection.since), requests: connection.requests)
         }
         // A new connection whose origin moved while it was being opened carries the request that it was opened for. A
         // connection in advance is of no use there; the transfer opens another one.
@@ -136,24 +122,6 @@ extension Transfers {
         }
         easy.closesConnectionAfterwards()
         return true
-    }
-
-    /// Retires an HTTP/2 connection whose peer may have vanished. Called when a timeout ends a transfer that was sent.
-    ///
-    /// libcurl keeps a multiplexed connection that a transfer leaves early (curl issue 17225), and would give it every
-    /// later request to the origin. TCP does not notice a vanished peer while the first request's bytes are
-    /// unacknowledged, because then it sends no keep-alive probes. Transfers that still run on the connection are left
-    /// alone, so that a server that is alive and slow loses nothing.
-    func retireSilentConnection(of transfer: ActiveTransfer) {
-        loop.assertOnLoop()
-        // A paused transfer does not read, so the silence may be its own.
-        guard transfer.sending.hasBegun, !transfer.pauses.isPaused, !transfer.plan.isAlone, let easy = transfer.easy,
-            let (socket, connection) = sockets.connections.find(transfer.connection.name),
-            connection.version == .http2, !connection.isRetired,
-            let silence = OpenConnections.silence(of: socket),
-            ConnectionSilence.isSuspicious(silence, afterWaiting: transfer.clocks.wait(until: now))
-        else { return }
-        retire(connection, at: socket, with: easy)
     }
 
     /// Shuts down a retired connection that its last transfer has left. Usually libcurl has closed it after that

@@ -72,9 +72,6 @@ struct OpenConnections {
     /// index.
     private var movedOrigins: [OpenConnection.Origin: Int] = [:]
 
-    /// Whether any multiplexed connection has ever been retired.
-    private(set) var hasRetired = false
-
     subscript(socket: Int32) -> OpenConnection? { all[socket] }
 
     func socket(of name: ConnectionName?) -> Int32? { name.flatMap { sockets[$0] } }
@@ -156,7 +153,6 @@ struct OpenConnections {
     /// them: they are removed, and the caller must shut down the sockets that are returned.
     mutating func retire(_ socket: Int32, carrying: Set<Int32>, movingTo destination: Int) -> [Int32] {
         guard let origin = all[socket]?.origin else { return [] }
-        hasRetired = true
         movedOrigins[origin] = Self.spares.contains(destination) ? destination : nil
         var idle: [Int32] = []
         for (other, connection) in all where connection.isShared && connection.origin == origin {
@@ -199,13 +195,12 @@ struct OpenConnections {
         }
     }
 
-    /// The nanoseconds since bytes have last arrived on a TCP socket, whether or not they were read; `nil` if the system
-    /// does not say. The system counts in milliseconds.
-    static func silence(of socket: Int32) -> UInt64? {
+    /// Whether the system is repeating sent bytes that the peer of a TCP socket has not acknowledged in time.
+    static func repeatsBytes(on socket: Int32) -> Bool {
         var info = tcp_info()
         var length = socklen_t(MemoryLayout<tcp_info>.size)
-        guard getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, &info, &length) == 0 else { return nil }
-        return UInt64(info.tcpi_last_data_recv) * 1_000_000
+        return getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, &info, &length) == 0
+            && info.tcpi_unacked > 0 && info.tcpi_retransmits > 0
     }
 
     /// Whether this is a UDP socket. Connections over UDP speak HTTP/3.

@@ -206,13 +206,13 @@ enum Callbacks {
 
     private static let evaluateChain:
         @convention(c) (UnsafeMutableRawPointer?, UInt64, UnsafeRawPointer?, Int) -> Int32 =
-        { data, number, chain, result in
-            guard let data else { return 0 }
-            // SAFETY: as in `withHandshakes`: the data is the Handshakes.
-            return Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
-                $0.evaluateWithinHandshake(chain, of: number, verifyResult: result) ? 1 : 0
+            { data, number, chain, result in
+                guard let data else { return 0 }
+                // SAFETY: as in `withHandshakes`: the data is the Handshakes.
+                return Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
+                    $0.evaluateWithinHandshake(chain, of: number, verifyResult: result) ? 1 : 0
+                }
             }
-        }
 
     private static let certificateAsked: @convention(c) (UnsafeMutableRawPointer?, UInt64) -> Void = {
         data, number in

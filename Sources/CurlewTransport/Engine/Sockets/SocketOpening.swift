@@ -134,8 +134,8 @@ extension KeepAlive {
     ///
     /// The system would otherwise try for 15 minutes, in which it sends no probes; so each PING would postpone the
     /// moment at which a vanished peer is noticed. The timeout also ends a connection whose peer lives and reads
-    /// nothing. Servers of HTTP/2 always read, and stop a sender by the windows of its streams. A server of HTTP/1 or of
-    /// a byte connection has no other way to slow its client down, so these keep the system's timeout.
+    /// nothing. Servers of HTTP/2 read on, and stop a sender by the windows of its streams. A server of HTTP/1 or of a
+    /// byte connection has no other way to slow its client down, so these keep the system's timeout.
     func limitUnacknowledged(on socket: Int32) {
         guard unacknowledgedTimeout == nil else { return }
         setTimeout((Int(seconds(idle)) + Int(seconds(interval)) * Int(count)) * 1_000, on: socket)

@@ -97,8 +97,8 @@ extension ActiveTransfer {
             guard case .send = answer else { return answer }
         }
         if plan.isTLS, !transfers.handshakes.evaluateBeforeSending(self) { return .fail }
-        if transfers.retiresConnections,
-            !transfers.admitRequest(of: self, to: connection, by: transfers.settings.retirement)
+        if let limits = transfers.settings.retirement,
+            !transfers.admitRequest(of: self, to: connection, by: limits)
         {
             return .holdBack
         }
