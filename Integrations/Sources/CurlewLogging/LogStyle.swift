@@ -41,6 +41,8 @@ public struct LogStyle: Sendable {
         public var field = "curlew.field"
         /// Whether the second copy of a hedged exchange has `won` or `lost`.
         public var hedge = "curlew.hedge"
+        /// The reason of a decision of the session's resilience.
+        public var reason = "curlew.reason"
 
         /// Creates the default keys.
         public init() {}
@@ -56,6 +58,7 @@ public struct LogStyle: Sendable {
             case "task": task
             case "field": self.field
             case "hedge": hedge
+            case "reason": reason
             default: "curlew.\(field)"
             }
         }

@@ -13,9 +13,10 @@ internal import Synchronization
 /// The lines are those of `LogEventMonitor`: constant messages, and details as metadata. Credentials, cookies, query values
 /// and bodies are never logged.
 ///
-/// As the session's interceptor it captures the logger when a request begins, in the task that makes the request: the
-/// task's `Logger.current`, with what its metadata provider returns there, such as the identifier of a trace. As a monitor
-/// alone it writes to the logger of `init`. As an interceptor alone it writes nothing, and keeps at most 10,000 loggers.
+/// As the session's interceptor it captures the logger when a request begins, in the task that awaits it first: the task's
+/// `Logger.current`, with what its metadata provider returns there, such as the identifier of a trace. As a monitor alone,
+/// and for requests that could not be created, it writes to the logger of `init`, or to one with the label `curlew`. As an
+/// interceptor alone it writes nothing, and keeps at most 10,000 loggers.
 public final class LoggingMonitor: RequestInterceptor, EventMonitor {
     /// The queue on which lines are written.
     public let queue: DispatchQueue
@@ -96,6 +97,10 @@ public final class LoggingMonitor: RequestInterceptor, EventMonitor {
 
     public func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) {
         monitor(of: request).request(request, didCompleteTask: task, with: error)
+    }
+
+    public func request(_ request: Request, didDecide decision: ResilienceDecision) {
+        monitor(of: request).request(request, didDecide: decision)
     }
 
     private func monitor(of request: Request) -> LogEventMonitor {

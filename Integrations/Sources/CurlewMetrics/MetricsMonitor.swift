@@ -15,6 +15,8 @@ internal import Synchronization
 /// | `curlew.client.bytes_sent`, `curlew.client.bytes_received` | recorders | its bytes, heads and encoded bodies |
 /// | `http.client.active_requests` | meter | the requests on the wire at this moment |
 /// | `curlew.client.retries` | counter | the attempts that followed another one |
+/// | `curlew.client.decisions` | counter | the decisions of the session's ``Resilience``, by the dimension `curlew.decision` |
+/// | `curlew.client.admission.wait` | timer, in seconds | the time that an attempt has waited for one of them |
 ///
 /// Their dimensions are bounded: see `MetricLabels`. A monitor that is added to one request instead of the session measures no
 /// durations and bytes.
@@ -54,6 +56,8 @@ public final class MetricsMonitor: EventMonitor {
     }
 
     public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
+        // No event has ended the exchange before: its response was a challenge, which the session has answered.
+        running.withLock { if $0[request.id]?.active != nil { $0[request.id]?.status = 401 } }
         endExchange(of: request, error: nil)
         // The labels call the user's closure, so they are made without the lock. All events are on one queue.
         let active = dimensions(of: request)
@@ -84,6 +88,13 @@ public final class MetricsMonitor: EventMonitor {
 
     public func requestIsRetrying(_ request: Request) {
         instruments.counter("curlew.client.retries", dimensions(of: request)).increment()
+    }
+
+    public func request(_ request: Request, didDecide decision: ResilienceDecision) {
+        let dimensions = dimensions(of: request) + [Dimension("curlew.decision", decision.label)]
+        instruments.counter("curlew.client.decisions", dimensions).increment()
+        guard case .attempt(let admission) = decision else { return }
+        instruments.timer("curlew.client.admission.wait", dimensions).recordSeconds(admission.waited / .seconds(1))
     }
 
     public func requestDidFinish(_ request: Request) {
@@ -121,5 +132,16 @@ public final class MetricsMonitor: EventMonitor {
         instruments.timer("http.client.request.duration", dimensions).recordSeconds(metrics.duration)
         instruments.recorder("curlew.client.bytes_sent", dimensions).record(metrics.bytesSent)
         instruments.recorder("curlew.client.bytes_received", dimensions).record(metrics.bytesReceived)
+    }
+}
+
+extension ResilienceDecision {
+    /// The decision without its numbers.
+    fileprivate var label: String {
+        switch self {
+        case .attempt(let admission): "\(admission.decision)"
+        case .retryRefusedByCircuit: "retryRefusedByCircuit"
+        case .retryRefusedByBudget: "retryRefusedByBudget"
+        }
     }
 }

@@ -47,8 +47,10 @@ struct EndedExchange: Sendable {
     let task: TaskIdentifier
     var status: Int?
     var metrics: TransferMetrics?
+    /// The admission of the attempt, in its first exchange.
+    var admission: Admission?
 
-    init(task: TaskIdentifier) { self.task = task }
+    init(task: TaskIdentifier, admission: Admission? = nil) { (self.task, self.admission) = (task, admission) }
 
     /// An exchange whose response was a challenge.
     init(challenged task: TaskIdentifier) { (self.task, status) = (task, 401) }
@@ -58,6 +60,7 @@ struct EndedExchange: Sendable {
         span.updateAttributes { attributes in
             attributes["http.response.status_code"] = status
             attributes["error.type"] = error?.code.rawValue ?? status.flatMap { $0 >= 400 ? String($0) : nil }
+            attributes["curlew.admission"] = admission?.description
             attributes["network.protocol.version"] = metrics?.httpVersion?.number
             if let peer = metrics?.remoteAddress.flatMap(PeerAddress.init) {
                 attributes["network.peer.address"] = peer.address

@@ -5,7 +5,7 @@ public import FoundationNetworking
 internal import Synchronization
 public import Tracing
 
-/// Makes a client span for every request on the wire, with swift-distributed-tracing.
+/// Makes client spans for the requests on the wire, with swift-distributed-tracing.
 ///
 ///     let tracing = TracingMonitor()
 ///     let configuration = SessionConfiguration { $0.exchangeAdapters = [tracing] }
@@ -19,6 +19,9 @@ public import Tracing
 /// and names follow OpenTelemetry's stable conventions for HTTP clients. User information and query values are left out of
 /// `url.full`, and header fields are never recorded.
 ///
+/// Requests that repeat an adapted one share its span and its context: see `ExchangeAdapter`. The segments of a download
+/// have a span each, all with the status and the connection of the whole exchange.
+///
 /// | attribute | when |
 /// |---|---|
 /// | `http.request.method`, `server.address`, `server.port`, `url.full` | always |
@@ -27,6 +30,7 @@ public import Tracing
 /// | `http.response.status_code` | with a response |
 /// | `error.type` | a status from 400, or the code of the `CurlewError` |
 /// | `network.protocol.version`, `network.peer.address`, `network.peer.port` | with a connection |
+/// | `curlew.admission` | the ``Admission`` of the attempt, if the session has a ``Resilience`` |
 /// | `url.template` | with a template: that of `Request.urlTemplate(_:)`, or else what `template` returns |
 public final class TracingMonitor: ExchangeAdapter, EventMonitor {
     /// The queue on which spans are ended.
@@ -43,6 +47,8 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
         var spans: [ExchangeKey: StartedSpans] = [:]
         /// The exchanges that have begun, by the request.
         var exchanges: [UUID: EndedExchange] = [:]
+        /// The admissions of attempts whose first exchange has not begun, by the request.
+        var admissions: [UUID: Admission] = [:]
         /// The exchanges with spans, in the order in which they were started. Some may have ended.
         var started: [ExchangeKey] = []
 
@@ -130,8 +136,13 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
     // MARK: Events
 
     public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
+        // No event has ended the exchange before: its response was a challenge, which the session has answered.
+        state.withLock { $0.exchanges[request.id]?.status = 401 }
         endExchange(of: request, error: nil)
-        state.withLock { $0.exchanges[request.id] = EndedExchange(task: task) }
+        state.withLock { state in
+            state.exchanges[request.id] = EndedExchange(
+                task: task, admission: state.admissions.removeValue(forKey: request.id))
+        }
     }
 
     public func request(_ request: Request, task: TaskIdentifier, didReceive head: ResponseHead, from url: URL) {
@@ -154,7 +165,16 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
         endExchange(of: request, error: nil)
     }
 
-    public func requestDidFinish(_ request: Request) { endExchange(of: request, error: request.error) }
+    public func request(_ request: Request, didDecide decision: ResilienceDecision) {
+        guard case .attempt(let admission) = decision else { return }
+        state.withLock { $0.admissions[request.id] = admission }
+    }
+
+    public func requestDidFinish(_ request: Request) {
+        endExchange(of: request, error: request.error)
+        // The admission of an attempt that was not sent.
+        state.withLock { _ = $0.admissions.removeValue(forKey: request.id) }
+    }
 
     /// Ends the spans of the request's exchange, if it has one that has not ended.
     private func endExchange(of request: Request, error: CurlewError?) {

@@ -46,6 +46,27 @@ struct LoggingMonitorTests {
         #expect(second.lines.allSatisfy { $0.metadata["request-id"] == "2" })
     }
 
+    @Test func aRequestThatIsNotAdmittedIsLoggedWithTheReason() async throws {
+        let log = Log()
+        let logging = LoggingMonitor(log.logger(at: .info))
+        let session = Session(
+            configuration: SessionConfiguration { $0.resilience.concurrency = .fixed(1) }, interceptor: logging,
+            eventMonitors: [logging])
+        let server = try await TestServer.start()
+        server.route("/hang") { _ in .hanging }
+        let first = session.request(server.url("/hang"))
+        async let held = first.response()
+        _ = try await server.waitForRequests(count: 1)
+        _ = await session.request(server.url("/get")).timeouts { $0.queue = .zero }.response()
+        logging.queue.sync {}
+        let line = try #require(log.lines.first)
+        #expect(line.level == .warning)
+        #expect(line.message == "request not admitted")
+        #expect(line.metadata["curlew.reason"] == "all places of the concurrency limit are taken")
+        first.cancel()
+        _ = await held
+    }
+
     @Test func metadataOfAProviderIsThatOfTheRequestingTask() async throws {
         let server = try await TestServer.start()
         let log = Log()

@@ -31,6 +31,9 @@ struct MetricsMonitorTests {
         let durations = backend.values(of: "http.client.request.duration")
         #expect(durations.map(\.dimensions) == [expected])
         #expect(durations[0].value > 0)
+        let sent = backend.values(of: "curlew.client.bytes_sent")
+        #expect(sent.map(\.dimensions) == [expected])
+        #expect(sent[0].value > 50)
         let sizes = backend.values(of: "curlew.client.bytes_received")
         #expect(sizes.map(\.dimensions) == [expected])
         #expect(Int(sizes[0].value) > data.count)
@@ -119,6 +122,35 @@ struct MetricsMonitorTests {
         monitor.queue.sync {}
         let active = backend.values(of: "http.client.active_requests")
         #expect(active.map { $0.dimensions["server.address"] } == ["", "127.0.0.1", "127.0.0.1"])
+    }
+
+    @Test func anExchangeThatAnotherOneFollowsWithoutAnEventWasAChallenge() async throws {
+        let (server, session, monitor) = try await start()
+        let request = session.request(server.url("/get"))
+        monitor.request(request, didCreateTask: TaskIdentifier(rawValue: 1))
+        let now = Date()
+        monitor.request(
+            request, task: TaskIdentifier(rawValue: 1), didFinishCollecting: TransferMetrics(queued: now, ended: now))
+        monitor.request(request, didCreateTask: TaskIdentifier(rawValue: 2))
+        let dimensions = try #require(backend.values(of: "http.client.request.duration").first?.dimensions)
+        #expect(dimensions["http.response.status_code"] == "401")
+        #expect(dimensions["error.type"] == "401")
+    }
+
+    @Test func decisionsOfTheResilienceAreCounted() async throws {
+        let server = try await TestServer.start()
+        let monitor = MetricsMonitor(factory: backend)
+        let session = Session(
+            configuration: SessionConfiguration { $0.resilience.rateLimit = .requests(1, per: .seconds(3_600)) },
+            eventMonitors: [monitor])
+        for _ in 0..<2 { _ = await session.request(server.url("/get")).urlTemplate("/get").response() }
+        monitor.queue.sync {}
+        let decisions = backend.values(of: "curlew.client.decisions")
+        #expect(decisions.map { $0.dimensions["curlew.decision"] } == ["admitted", "rateLimited"])
+        #expect(decisions.map(\.value) == [1, 1])
+        #expect(decisions.allSatisfy { $0.dimensions["url.template"] == "/get" })
+        #expect(decisions.allSatisfy { $0.dimensions["server.port"] == "\(server.port)" })
+        #expect(backend.values(of: "curlew.client.admission.wait").map(\.value) == [0, 0])
     }
 
     @Test func aFailureHasItsCode() async throws {

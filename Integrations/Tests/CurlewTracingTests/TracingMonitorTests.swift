@@ -85,6 +85,23 @@ struct TracingMonitorTests {
         #expect(server.requests.suffix(2).map { $0.headers["traceparent"] } == spans.map(\.id))
     }
 
+    @Test func anExchangeThatAnotherOneFollowsWithoutAnEventWasAChallenge() async throws {
+        let tracing = TracingMonitor(tracer: tracer)
+        let request = session(tracing).request("http://127.0.0.1:1/")
+        for number in 1...2 as ClosedRange<UInt64> {
+            let exchange = ExchangeInfo(
+                requestID: request.id, resendCount: Int(number) - 1,
+                url: try #require(URL(string: "http://127.0.0.1:1/")),
+                task: TaskIdentifier(rawValue: number))
+            tracing.request(request, didCreateTask: exchange.task)
+            _ = try await tracing.adapt(URLRequest(url: exchange.url), for: exchange)
+        }
+        let span = try #require(tracer.finished.first)
+        #expect(tracer.finished.count == 1)
+        #expect(span.texts["http.response.status_code"] == "401")
+        #expect(span.status?.code == .error)
+    }
+
     @Test func sessionsMayShareAMonitor() async throws {
         let server = try await TestServer.start()
         let tracing = TracingMonitor(tracer: tracer)
@@ -132,6 +149,21 @@ struct TracingMonitorTests {
         let tracing = TracingMonitor(tracer: tracer, injectsAcrossOrigins: true)
         _ = try await session(tracing).request(server.url("/away")).data()
         #expect(other.requests.first?.headers["traceparent"] == "2")
+    }
+
+    @Test func theAdmissionOfAnAttemptIsAnAttributeOfItsFirstSpan() async throws {
+        let server = try await TestServer.start()
+        server.route("/moved") { _ in .redirect(to: "/get") }
+        let tracing = TracingMonitor(tracer: tracer)
+        let session = Session(
+            configuration: SessionConfiguration {
+                $0.exchangeAdapters = [tracing]
+                $0.resilience.rateLimit = .requests(1, per: .seconds(3_600))
+            }, eventMonitors: [tracing])
+        _ = try await session.request(server.url("/moved")).data()
+        await #expect(throws: CurlewError.self) { try await session.request(server.url("/get")).data() }
+        tracing.queue.sync {}
+        #expect(tracer.finished.map { $0.texts["curlew.admission"] } == ["admitted at once", nil])
     }
 
     @Test func aFailureIsRecorded() async throws {

@@ -148,6 +148,9 @@ public protocol EventMonitor: Sendable {
 
     // MARK: At any time
 
+    /// The session's ``Resilience`` has decided whether an attempt is sent, or has refused a retry. An attempt that waited
+    /// and was suspended meanwhile is decided about again.
+    func request(_ request: Request, didDecide decision: ResilienceDecision)
     /// A validator has run; once for each. Streams are validated before their first byte, others when their body is
     /// complete.
     func request(
@@ -261,6 +264,7 @@ extension EventMonitor {
         using serializer: (any Sendable)?
     ) { self.request(request, didParseResponse: response) }
 
+    public func request(_ request: Request, didDecide decision: ResilienceDecision) {}
     public func request(
         _ request: Request, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
         fileURL: URL?, withResult result: Request.ValidationResult

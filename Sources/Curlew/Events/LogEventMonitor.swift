@@ -5,9 +5,9 @@ internal import Foundation
 public import FoundationNetworking
 
 /// Writes a log of requests. Messages are constant, and details are fields: `method`, `url`, `status`, `milliseconds`,
-/// `attempt`, `task`, `code`, `field` and `hedge`. `attempt` counts from 1, unlike `Attempt.number`. `hedge` is there if
-/// a second copy was sent (``Hedging``): `won` if its response was used, otherwise `lost`. Credentials, cookies, query
-/// values and bodies are never logged.
+/// `attempt`, `task`, `code`, `field`, `hedge` and `reason`. `attempt` counts from 1, unlike `Attempt.number`. `hedge` is
+/// there if a second copy was sent (``Hedging``): `won` if its response was used, otherwise `lost`. `reason` describes a
+/// ``ResilienceDecision``. Credentials, cookies, query values and bodies are never logged.
 ///
 ///     let monitor = LogEventMonitor { level, message, fields in
 ///         logger.log(level: level == .error ? .error : .debug, "\(message)", metadata: …)
@@ -19,7 +19,8 @@ public final class LogEventMonitor: EventMonitor {
         case debug
         /// The end of an exchange, retries and cancellations.
         case info
-        /// Responses with a server error, and responses that were rejected for their status.
+        /// Responses with a server error, responses that were rejected for their status, and attempts and retries that
+        /// the session's resilience refuses.
         case warning
         /// Failures without a usable response.
         case error
@@ -114,6 +115,17 @@ public final class LogEventMonitor: EventMonitor {
             return attempt
         }
         log(.info, "request retries", request, ["attempt": "\(attempt)"])
+    }
+
+    public func request(_ request: Request, didDecide decision: ResilienceDecision) {
+        let (level, message): (Level, String)
+        switch decision {
+        case .attempt(let admission) where admission.decision == .admitted:
+            (level, message) = (.debug, "request admitted")
+        case .attempt: (level, message) = (.warning, "request not admitted")
+        case .retryRefusedByCircuit, .retryRefusedByBudget: (level, message) = (.warning, "retry not permitted")
+        }
+        log(level, message, request, ["reason": decision.description])
     }
 
     public func requestDidFinish(_ request: Request) {

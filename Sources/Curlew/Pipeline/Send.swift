@@ -199,7 +199,7 @@ extension Exchange {
         guard let interceptors else { return try await transport.perform(described, sink: sink) }
         var transfer = described
         // Adapters and middleware may sign the fields, so the deadline field is not changed after them.
-        transfer.options.hasDeadlineField = false
+        if transfer.options.hasDeadlineField { transfer.options.hasDeadlineField = false }
         if !interceptors.adapters.isEmpty {
             transfer = try await adapted(transfer, by: interceptors.adapters, for: sink)
             budget.apply(to: &transfer)

@@ -95,6 +95,8 @@ public struct Admission: Sendable, Hashable, CustomStringConvertible {
         case shed
         /// The circuit is open, or its probe is in flight.
         case circuitOpen
+        /// No limit has permitted it before a timeout.
+        case timedOut
     }
 
     /// The decision.
@@ -113,11 +115,37 @@ public struct Admission: Sendable, Hashable, CustomStringConvertible {
         case .full: "all places of the concurrency limit are taken"
         case .shed: "shed: more important requests wait"
         case .circuitOpen: later.isEmpty ? "the circuit waits for its probe" : "the circuit is open\(later)"
+        case .timedOut: "not permitted within \(waited)"
+        }
+    }
+}
+
+/// A decision of a session's resilience about a request, with its reason in `description`.
+///
+/// Monitors receive each one: see ``EventMonitor/request(_:didDecide:)``. Second copies of slow requests are in the
+/// metrics instead, because they are decided about below the request.
+public enum ResilienceDecision: Sendable, Hashable, CustomStringConvertible {
+    /// Whether an attempt is sent, and how long it has waited.
+    case attempt(Admission)
+    /// A retrier wants another attempt, but the circuit would still be open.
+    case retryRefusedByCircuit
+    /// A retrier wants another attempt, but the retry budget of the origin is used up.
+    case retryRefusedByBudget
+
+    /// The decision with its reason, in a few words.
+    public var description: String {
+        switch self {
+        case .attempt(let admission): admission.description
+        case .retryRefusedByCircuit: "no retry: the circuit is open"
+        case .retryRefusedByBudget: "no retry: the retry budget is used up"
         }
     }
 }
 
 extension Admission {
+    /// The end of a wait that a timeout has ended.
+    init(timedOutAfter waited: Duration) { (decision, self.waited, retryAfter) = (.timedOut, waited, nil) }
+
     init(_ verdict: AdmissionState.Verdict, after waited: Duration) {
         self.waited = waited
         switch verdict {

@@ -206,12 +206,15 @@ package final class ResilienceControl: Sendable {
     /// Adds the share of a request that starts to the retry budget of its origin.
     func deposit(for origin: String) { withBudget(of: origin) { $0.requestStarted(at: $1) } }
 
-    /// Returns whether a retry may follow after `delay`: the circuit must not be open then, and the budget of `origin`
-    /// must cover the retry, which is deducted from it. No budget applies if `origin` is `nil`.
-    func permitsRetry(of keys: AdmissionKeys?, to origin: String?, after delay: Duration) -> Bool {
+    /// Returns why no retry may follow after `delay`, or `nil` if one may: the circuit must not be open then, and the
+    /// budget of `origin` must cover the retry, which is deducted from it. No budget applies if `origin` is `nil`.
+    func refusalOfRetry(of keys: AdmissionKeys?, to origin: String?, after delay: Duration) -> ResilienceDecision? {
         let now = now
-        if let keys, state.withLock({ $0.admission.circuitIsOpen(keys, after: delay, at: now) }) { return false }
-        return origin.flatMap { withBudget(of: $0) { $0.retryWanted(at: $1) } } ?? true
+        if let keys, state.withLock({ $0.admission.circuitIsOpen(keys, after: delay, at: now) }) {
+            return .retryRefusedByCircuit
+        }
+        let isCovered = origin.flatMap { withBudget(of: $0) { $0.retryWanted(at: $1) } } ?? true
+        return isCovered ? nil : .retryRefusedByBudget
     }
 
     private func withBudget<Value>(

@@ -51,6 +51,7 @@ extension Run {
                 return try await permit(of: queued, since: asked, within: wait, by: control)
             } catch {
                 guard error.code == .totalTimedOut else { throw error }
+                keep(Admission(timedOutAfter: .now - asked))
                 let isQueue = queue.map { $0 <= remaining ?? $0 } ?? false
                 throw isQueue ? .notAdmitted(within: queue) : .totalTimeout(budget.total, phase: .queue)
             }
@@ -82,21 +83,26 @@ extension Run {
         throw failure
     }
 
-    /// Keeps the decision for the request's history, and returns the permit.
+    /// Keeps the decision for the request's history, notifies monitors, and returns the permit.
     private func record(
         _ verdict: AdmissionState.Verdict, since asked: ContinuousClock.Instant?
     ) throws(CurlewError) -> AdmissionState.Permit {
         let waited = asked.map { ContinuousClock.now - $0 } ?? .zero
         let outcome = Admission(verdict, after: waited)
-        request.record.withLock { $0.history.lastAttempt.admission = outcome }
+        keep(outcome)
         switch verdict {
         case .admitted(let permit): return permit
         case .refused(let refusal): throw refusal.error(outcome.description)
         }
     }
 
-    /// Releases the permit and the endpoint of an attempt that has ended, and records its outcome. Outcomes are
-    /// recorded nowhere else.
+    private func keep(_ admission: Admission) {
+        request.record.withLock { $0.history.lastAttempt.admission = admission }
+        events?.emit { [request] in $0.request(request, didDecide: .attempt(admission)) }
+    }
+
+    /// Releases the permit and the endpoint of an attempt that has ended, and records its outcome. The only other
+    /// outcome that is recorded is that of a hedge's loser, which has a permit of its own (`HedgedExchange.conclude`).
     func recordOutcome(of result: RunResult) {
         endpoints?.finish(result.error) { elapsed in
             guard !request.isCancelled, !result.isFromCache else { return nil }
@@ -115,12 +121,16 @@ extension Run {
         control.finish(permit, outcome: result.outcome(admittedFor: control.age(of: permit)), advice: advice)
     }
 
-    /// Whether the session's resilience permits a retry.
+    /// Whether the session's resilience permits a retry. Notifies monitors if it does not.
     func permitsRetry(after delay: Duration) -> Bool {
         guard let control = request.context.resilience, let admission else { return true }
         // The circuit belongs to the endpoint that has failed, but the retry is sent to another one.
         let keys = endpoints?.hasOthers == true ? nil : admission.keys
-        return control.permitsRetry(of: keys, to: admission.budgetOrigin, after: delay)
+        guard let refusal = control.refusalOfRetry(of: keys, to: admission.budgetOrigin, after: delay) else {
+            return true
+        }
+        events?.emit { [request] in $0.request(request, didDecide: refusal) }
+        return false
     }
 }
 

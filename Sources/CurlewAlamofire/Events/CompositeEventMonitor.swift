@@ -166,6 +166,10 @@ public final class CompositeEventMonitor: EventMonitor, MonitorGroup {
 
     public func requestIsRetrying(_ request: Request) { emit { $0.requestIsRetrying(request) } }
 
+    public func request(_ request: Request, didDecide decision: ResilienceDecision) {
+        emit { $0.request(request, didDecide: decision) }
+    }
+
     // MARK: The request ends
 
     public func requestDidFinish(_ request: Request) { emit { $0.requestDidFinish(request) } }
