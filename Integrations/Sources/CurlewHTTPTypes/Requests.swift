@@ -42,10 +42,11 @@ extension HTTPRequest: @retroactive URLRequestConvertible {
 
 extension HTTPRequest {
     /// The parts as they are written in a URL. `nil` if one of them would be parsed as another one: after a host,
-    /// `@evil.example` and `.evil.example` are another host, and so is `//evil.example` without one.
+    /// `@evil.example` and `.evil.example` are another host, and so is `//evil.example` without one. A `#` in the path
+    /// would begin a fragment, which is not sent.
     private var writtenURL: String? {
         let target = path.flatMap { $0.isEmpty ? nil : $0 } ?? "/"
-        guard target.utf8.first == UInt8(ascii: "/") else { return nil }
+        guard target.utf8.first == UInt8(ascii: "/"), !target.utf8.contains(UInt8(ascii: "#")) else { return nil }
         guard scheme != nil || authority != nil else { return target.utf8.starts(with: "//".utf8) ? nil : target }
         let scheme = scheme ?? "https"
         guard let authority, !authority.isEmpty, !authority.utf8.contains(where: { "/?#@\\".utf8.contains($0) }),

@@ -39,7 +39,7 @@ public struct SessionTransport: ClientTransport {
     public func send(
         _ request: HTTPRequest, body: HTTPBody?, baseURL: URL, operationID: String
     ) async throws -> (HTTPResponse, HTTPBody?) {
-        try Task.checkCancellation()
+        guard !Task.isCancelled else { throw CurlewError(.cancelled, phase: .lifecycle) }
         var urlRequest = URLRequest(url: try Self.url(of: request, below: baseURL))
         urlRequest.httpMethod = request.method.rawValue
         urlRequest.setFields(request.headerFields)
@@ -63,7 +63,7 @@ public struct SessionTransport: ClientTransport {
     }
 
     /// Returns the server's URL, followed by the path and the query of the request. Throws `.invalidURL` if the path
-    /// does not begin with a slash, or has a segment of dots.
+    /// does not begin with a slash, has a segment of dots, or has a `#`, with which a fragment would begin.
     ///
     /// Generated code escapes slashes in the value of a path parameter, but not dots. The value `..` in
     /// `/users/{id}/orders` would make the path `/orders`, which is another operation's.
@@ -73,7 +73,9 @@ public struct SessionTransport: ClientTransport {
         // Without a slash, the path would continue the last segment of the base, or the host's name. Behind a server's URL
         // that has no host, two slashes would begin one.
         let slashes = path.utf8.prefix(2).prefix { $0 == UInt8(ascii: "/") }.count
-        let isPath = path.isEmpty || slashes == 1 || slashes == 2 && url?.host?.isEmpty == false
+        let isPath =
+            !path.utf8.contains(UInt8(ascii: "#"))
+            && (path.isEmpty || slashes == 1 || slashes == 2 && url?.host?.isEmpty == false)
         // Parsed after a host, so that two slashes at the beginning are part of the path.
         let target = isPath ? URLComponents(string: "http://host" + path) : nil
         if let target, target.percentEncodedPath.split(separator: "/").contains(where: isDots) {

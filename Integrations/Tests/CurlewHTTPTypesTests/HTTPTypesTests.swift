@@ -80,7 +80,8 @@ struct HTTPTypesTests {
             // An authority with more than a host and a port.
             ("https", "user@good.example", "/x"), ("https", "good.example@evil.example", "/x"),
             ("https", "evil.example/good.example", "/x"), ("https", "evil.example?good.example", "/x"),
-            ("https", "evil.example#good.example", "/x"), ("https", "evil.example\\good.example", "/x"),
+            ("https", "good.example", "/a#b?admin=0"), ("https", "evil.example#good.example", "/x"),
+            ("https", "evil.example\\good.example", "/x"),
             // A scheme with more than a scheme's name.
             ("https://evil.example/?", "good.example", "/x"), ("", "good.example", "/x"),
             ("https:", "good.example", "/x"),
