@@ -1,6 +1,8 @@
+import Curlew
 import CurlewCore
 import Foundation
 import Testing
+
 @testable import CurlewTesting
 
 @Suite("TestServer: standard routes", .timeLimit(.minutes(4)))
@@ -252,13 +254,6 @@ struct RouteTests {
 
 @Suite("TestServer: Digest authentication", .timeLimit(.minutes(4)))
 struct DigestRouteTests {
-    @Test func digestsEqualTheStandardExamples() {
-        #expect(Digest.hex(.md5, of: "abc") == "900150983cd24fb0d6963f7d28e17f72")
-        #expect(
-            Digest.hex(.sha256, of: "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-        )
-    }
-
     @Test(arguments: ["MD5", "SHA-256"], ["auth", "auth-int"])
     func digestRouteVerifiesCredentials(algorithm: String, qop: String) throws {
         let server = try TestServer()
@@ -272,7 +267,7 @@ struct DigestRouteTests {
         #expect(value("qop") == qop)
 
         func answer(password: String = "p", body: String = "text", nonce: String? = nil) throws -> WireClient.Response {
-            let hash = { (text: String) in Digest.hex(algorithm == "MD5" ? .md5 : .sha256, of: text) }
+            let hash = { (text: String) in Digest.hex(algorithm == "MD5" ? .md5 : .sha256, of: text) ?? "" }
             let nonce = nonce ?? value("nonce")
             let action = "POST:\(target)" + (qop == "auth-int" ? ":" + hash(body) : "")
             let secret = hash("u:\(value("realm")):\(password)")

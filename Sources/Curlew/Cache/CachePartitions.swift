@@ -269,7 +269,7 @@ enum CacheDigest {
     /// SHA-256 in hexadecimal digits.
     static func name(of text: String) -> String {
         // A libcrypto without SHA-256 supports no TLS either. A unique name makes every lookup a miss.
-        Digest.sha256(of: text) ?? newIdentifier()
+        Digest.hex(.sha256, of: text) ?? newIdentifier()
     }
 
     /// 32 random hexadecimal digits, which identify an entry.

@@ -13,7 +13,7 @@ struct JournalFolder: Sendable {
     var url: URL {
         let identifier = session ?? ""
         var name = "session-" + Checksum.hex(Array(identifier.utf8))
-        if name.utf8.count > Int(NAME_MAX), let digest = Digest.sha256(of: identifier) {
+        if name.utf8.count > Int(NAME_MAX), let digest = Digest.hex(.sha256, of: identifier) {
             name = "session-sha256-" + digest
         }
         return journal.directory.appending(path: name, directoryHint: .isDirectory)

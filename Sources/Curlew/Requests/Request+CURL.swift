@@ -211,7 +211,7 @@ package enum ShellQuoting: Sendable {
     /// In double quotes, with the characters escaped that are special in them.
     case double
 
-    func quoted(_ text: String) -> String {
+    package func quoted(_ text: String) -> String {
         switch self {
         // In single quotes only the quote is special to a shell. Scalars, because a combining mark would make the quote
         // part of another character.

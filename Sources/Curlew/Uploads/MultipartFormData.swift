@@ -353,13 +353,21 @@ final class SharedInputStream: @unchecked Sendable {
 }
 
 /// The media types of file extensions.
-enum MIMETypes {
-    static let unknown = "application/octet-stream"
+package enum MIMETypes {
+    package static let unknown = "application/octet-stream"
+
+    /// The type of an extension, or `unknown`.
+    static func type(forExtension pathExtension: String) -> String { known(forExtension: pathExtension) ?? unknown }
+
+    /// The type of a file, by the extension of its name. `nil` if that is not known.
+    package static func known(forPath path: String) -> String? {
+        known(forExtension: URL(filePath: path).pathExtension)
+    }
 
     /// The type of an extension, from the built-in list of common types or the system's list.
-    static func type(forExtension pathExtension: String) -> String {
+    private static func known(forExtension pathExtension: String) -> String? {
         let key = pathExtension.lowercased()
-        return common[key] ?? system[key] ?? unknown
+        return common[key] ?? system[key]
     }
 
     private static let system = parse((try? String(contentsOfFile: "/etc/mime.types", encoding: .utf8)) ?? "")

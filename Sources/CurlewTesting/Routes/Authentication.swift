@@ -1,3 +1,4 @@
+internal import Curlew
 internal import CurlewCore
 internal import Foundation
 
@@ -127,7 +128,9 @@ private struct DigestCheck {
         )
     }
 
-    private func nonce(_ seed: String) -> String { seed + "-" + Digest.hex(.md5, of: "\(seed):\(request.serverPort)") }
+    private func nonce(_ seed: String) -> String {
+        "\(seed)-\(Digest.hex(.md5, of: "\(seed):\(request.serverPort)") ?? "")"
+    }
 
     private func isOurs(_ nonce: String) -> Bool {
         nonce == self.nonce(String(nonce.prefix { $0 != "-" }))
@@ -136,6 +139,6 @@ private struct DigestCheck {
     private func hash(_ text: String) -> String { hash(Data(text.utf8)) }
 
     private func hash(_ data: Data) -> String {
-        Digest.hex(algorithm.hasPrefix("SHA-256") ? .sha256 : .md5, of: data)
+        Digest.hex(algorithm.hasPrefix("SHA-256") ? .sha256 : .md5, of: data) ?? ""
     }
 }

@@ -1,3 +1,4 @@
+internal import Curlew
 internal import CurlewCore
 internal import Foundation
 
@@ -95,7 +96,7 @@ extension Connection {
         guard var aborted = request ?? headless() else { return }
         guard !aborted.isBodyComplete else { return }
         aborted.rawBytes = Data(parser.raw) + Data(input.prefix(max(0, parser.rawLimit - parser.raw.count)))
-        aborted.bodySHA256 = bodyDigest.finish()
+        aborted.bodySHA256 = Checksum.hex(bodyDigest?.finish() ?? [])
         server.recorder.addAborted(aborted)
         request = nil
     }
@@ -181,7 +182,7 @@ extension Connection {
     }
 
     private func bodyArrived(_ part: ArraySlice<UInt8>) {
-        bodyDigest.update(part)
+        part.withUnsafeBytes { bodyDigest?.update($0) }
         request?.bodyByteCount += Int64(part.count)
         let room = server.configuration.bodyLimit - (request?.body.count ?? 0)
         if room > 0 { request?.body.append(contentsOf: part.prefix(room)) }
@@ -190,7 +191,7 @@ extension Connection {
     private func bodyEnded(_ trailers: HTTPHeaders) {
         request?.trailers = trailers
         request?.isBodyComplete = true
-        request?.bodySHA256 = bodyDigest.finish()
+        request?.bodySHA256 = Checksum.hex(bodyDigest?.finish() ?? [])
         request?.rawBytes = Data(parser.raw)
     }
 

@@ -1,3 +1,4 @@
+internal import Curlew
 internal import CurlewCore
 internal import Foundation
 internal import Glibc
@@ -28,7 +29,7 @@ final class Connection {
     var input = InputBuffer()
     var parser = RequestParser()
     var request: TestServer.Request?
-    var bodyDigest = Digest(.sha256)
+    var bodyDigest = try? Digest(.sha256)
     var exchanges = 0
     /// Responses for the next exchanges of this connection, whatever their paths.
     var script: [TestServer.Response]
@@ -116,7 +117,7 @@ final class Connection {
         readPace = nil
         sendTime = nil
         readTime = nil
-        bodyDigest = Digest(.sha256)
+        bodyDigest = try? Digest(.sha256)
         parser.beginRequest()
         parser.rawLimit = server.configuration.rawLimit
         parser.headLimit = server.configuration.headLimit

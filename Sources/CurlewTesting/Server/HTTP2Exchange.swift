@@ -1,3 +1,4 @@
+internal import Curlew
 internal import CurlewCore
 internal import Foundation
 
@@ -28,7 +29,7 @@ final class HTTP2Exchange {
     var arrived = InputBuffer()
     /// The trailers, once the peer has ended its direction.
     var end: HTTPHeaders?
-    var digest = Digest(.sha256)
+    var digest = try? Digest(.sha256)
     var readPace: Pace?
     var readTime: ContinuousClock.Instant?
 
@@ -192,7 +193,7 @@ extension HTTP2Exchange {
 
     private func take(_ part: ArraySlice<UInt8>) {
         arrived.consume(part.count)
-        digest.update(part)
+        part.withUnsafeBytes { digest?.update($0) }
         request.bodyByteCount += Int64(part.count)
         let room = server.configuration.bodyLimit - request.body.count
         if room > 0 { request.body.append(contentsOf: part.prefix(room)) }
@@ -201,14 +202,14 @@ extension HTTP2Exchange {
     func bodyEnded(_ trailers: HTTPHeaders) {
         request.trailers = trailers
         request.isBodyComplete = true
-        request.bodySHA256 = digest.finish()
+        request.bodySHA256 = Checksum.hex(digest?.finish() ?? [])
     }
 
     /// Records the request that the peer did not finish.
     func recordAborted() {
         guard !request.isBodyComplete else { return }
         take(arrived.prefix(arrived.count))
-        request.bodySHA256 = digest.finish()
+        request.bodySHA256 = Checksum.hex(digest?.finish() ?? [])
         server.recorder.addAborted(request)
     }
 }

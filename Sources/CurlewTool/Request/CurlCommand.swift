@@ -1,3 +1,4 @@
+internal import Curlew
 internal import CurlewCore
 
 /// Builds the output of `--curl`: the curl command that sends the same request under the same conditions.
@@ -171,15 +172,12 @@ struct CurlCommand {
     }
 }
 
-/// Quotes words for a POSIX shell.
+/// Quotes words for a POSIX shell, if they need it.
 enum ShellQuote {
     static func quoted(_ word: String) -> String {
         let isPlain =
             !word.isEmpty
             && word.utf8.allSatisfy { ASCII.isDigit($0) || ASCII.isAlpha($0) || "%+,-./:=@_".utf8.contains($0) }
-        if isPlain { return word }
-        // Splits scalars instead of characters: a shell sees a quote even if a combining mark follows it.
-        let parts = word.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false).map { String($0) }
-        return "'" + parts.joined(separator: "'\\''") + "'"
+        return isPlain ? word : ShellQuoting.single.quoted(word)
     }
 }

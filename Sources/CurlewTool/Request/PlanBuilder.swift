@@ -1,3 +1,4 @@
+internal import Curlew
 internal import CurlewCore
 
 /// Builds the request plan of an invocation. Files are read through `read`, so tests need none.
@@ -124,7 +125,7 @@ extension PlanBuilder {
         if let item = data.first(where: { $0.kind == .file && $0.key.isEmpty }) {
             guard data.count == 1 else { throw UsageError("'\(item.original)' is the whole body: no other data items") }
             let file = ItemFile(parsing: item.value)
-            let type = file.mediaType ?? MediaTypes.guess(path: file.path) ?? Self.jsonType
+            let type = file.mediaType ?? MIMETypes.known(forPath: file.path) ?? Self.jsonType
             // A compressed body must be in memory. So must a file that can be read only once, because it may be shown,
             // sent, and sent again.
             if invocation.body.compression != .off || isStream(file.path) { return (.data(try read(file.path)), type) }
@@ -234,25 +235,4 @@ extension PlanBuilder {
         let boundary = invocation.body.boundary ?? makeBoundary()
         return (.multipart(parts, boundary: boundary), "multipart/form-data; boundary=\(boundary)")
     }
-}
-
-/// Guesses the media type of a file from its extension.
-enum MediaTypes {
-    static let unknown = "application/octet-stream"
-
-    static func guess(path: String) -> String? {
-        guard let dot = path.lastIndex(of: "."), !path[dot...].contains("/") else { return nil }
-        return known[path[path.index(after: dot)...].lowercased()]
-    }
-
-    private static let known: [String: String] = [
-        "json": "application/json", "xml": "application/xml", "html": "text/html", "htm": "text/html",
-        "txt": "text/plain", "csv": "text/csv", "md": "text/markdown", "css": "text/css", "js": "text/javascript",
-        "yaml": "application/yaml", "yml": "application/yaml", "ndjson": "application/x-ndjson",
-        "jsonl": "application/x-ndjson", "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg",
-        "gif": "image/gif", "webp": "image/webp", "svg": "image/svg+xml", "pdf": "application/pdf",
-        "zip": "application/zip", "gz": "application/gzip", "tar": "application/x-tar",
-        "bin": "application/octet-stream",
-        "mp3": "audio/mpeg", "mp4": "video/mp4", "wasm": "application/wasm",
-    ]
 }

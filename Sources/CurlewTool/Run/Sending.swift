@@ -126,7 +126,7 @@ extension RequestPlan {
 
     private static func description(of path: String, _ mediaType: String?) -> (url: URL, name: String, type: String) {
         let url = URL(filePath: InputFile.expanded(path))
-        return (url, url.lastPathComponent, mediaType ?? MediaTypes.guess(path: path) ?? MediaTypes.unknown)
+        return (url, url.lastPathComponent, mediaType ?? MIMETypes.known(forPath: path) ?? MIMETypes.unknown)
     }
 
     /// Returns the length of the body. `nil` if it is not known in advance.
@@ -173,7 +173,7 @@ extension RequestPlan {
     }
 }
 
-/// The value of `Accept-Encoding`: the content codings that libcurl decodes.
+/// The value of `Accept-Encoding`: the content codings that Curlew decodes.
 enum AcceptedEncodings {
     static var value: String? {
         let names = Capabilities.current.contentCodings

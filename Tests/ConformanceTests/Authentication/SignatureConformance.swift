@@ -1,3 +1,4 @@
+internal import Curlew
 internal import CurlewCore
 internal import Foundation
 internal import Testing
@@ -41,7 +42,7 @@ struct SignatureConformance {
                 headers.append(name: "X-Amz-Security-Token", value: token)
             }
             if item.context.sign_body {
-                headers.append(name: "X-Amz-Content-Sha256", value: Digest.hex(.sha256, of: item.request.body))
+                headers.append(name: "X-Amz-Content-Sha256", value: Digest.hex(.sha256, of: item.request.body) ?? "")
             }
             return Self.evaluate(item, item.header, target: item.request.target, headers)
         }
@@ -73,7 +74,7 @@ struct SignatureConformance {
             path: item.context.normalize ? whole.path : parts[0],
             query: parts.count > 1 ? parts[1] : "",
             headers: headers,
-            payloadHash: Digest.hex(.sha256, of: item.request.body),
+            payloadHash: Digest.hex(.sha256, of: item.request.body) ?? "",
             takesPathAsItIs: false
         )
         guard
@@ -87,9 +88,9 @@ struct SignatureConformance {
             accessKey: item.context.credentials.access_key_id,
             secretKey: item.context.credentials.secret_access_key,
             hash: { bytes in
-                let digest = Digest(.sha256)
-                bytes.withUnsafeBytes { digest.update($0) }
-                return Array(Data(hex: digest.finish()) ?? Data())
+                let digest = try? Digest(.sha256)
+                bytes.withUnsafeBytes { digest?.update($0) }
+                return digest?.finish() ?? []
             }
         )
         let steps = [canonical.text, signature.stringToSign, signature.signature]

@@ -48,6 +48,6 @@ struct ContentEncodingConformance {
         if let error = response.error { return .failed("\(error)") }
         let body = response.data ?? Data()
         if let length = item.expected.length, body.count != length { return .compare(body.count, length) }
-        return .compare(Digest.hex(.sha256, of: body), item.expected.sha256 ?? "")
+        return .compare(Digest.hex(.sha256, of: body) ?? "", item.expected.sha256 ?? "")
     }
 }

@@ -3,6 +3,7 @@ import CurlewCore
 import CurlewTesting
 import Foundation
 import Testing
+
 @testable import CurlewTool
 
 @Suite("curlew --continue without a resume file", .timeLimit(.minutes(4)))
