@@ -38,12 +38,10 @@ struct DownloadMirror: Sendable {
             let file = try destination(of: entry)
             // A file has its name only after it is complete and verified.
             if FileManager.default.fileExists(atPath: file.path(percentEncoded: false)) { continue }
+            let place: DownloadRequest.Destination = { _, _ in (file, [.createIntermediateDirectories]) }
+            let begun = unfinished[entry.url]?.last
             let download =
-                if let begun = unfinished[entry.url]?.last {
-                    session.download(continuing: begun)
-                } else {
-                    session.download(entry.url, to: { _, _ in (file, [.createIntermediateDirectories]) })
-                }
+                begun.map { session.download(continuing: $0, to: place) } ?? session.download(entry.url, to: place)
             async let bar: Void = ProgressBar(title: entry.name).follow(download.downloadProgress())
             _ = try await download.checksum(.sha256, entry.sha256).file()
             await bar

@@ -3,8 +3,7 @@ internal import CurlewLocks
 public import Foundation
 public import FoundationNetworking
 
-/// Changes every request on the wire: each attempt, each redirect, and each request that is sent again with
-/// credentials.
+/// Changes the requests on the wire: each attempt, each redirect, and each request that is sent again with credentials.
 ///
 ///     struct Tracing: ExchangeAdapter {
 ///         func adapt(_ urlRequest: URLRequest, for exchange: ExchangeInfo) async throws -> URLRequest {
@@ -28,6 +27,10 @@ public import FoundationNetworking
 ///
 /// Exchange adapters run one after the other, before middleware and the cache. They see a challenge only if Curlew
 /// answers it: libcurl repeats a request with the request's own credentials within one exchange.
+///
+/// What repeats a request below them sends the same fields again: the second copy of a hedged request, a middleware
+/// that calls `next` twice, and the revalidation of a stale response in the background. So a field that must be new each
+/// time, such as a nonce, does not go with hedging.
 public protocol ExchangeAdapter: Sendable {
     /// Returns the request to send. An error that is thrown ends the attempt with `.adaptationFailed`.
     func adapt(_ urlRequest: URLRequest, for exchange: ExchangeInfo) async throws -> URLRequest

@@ -106,7 +106,8 @@ public final class OAuth2Client: Authenticator {
 
     // MARK: Tokens
 
-    /// Returns a token for the client itself (RFC 6749, 4.4).
+    /// Returns a token for the client itself (RFC 6749, 4.4). Each call asks the server; the requests of one `interceptor`
+    /// share a token.
     public func token() async throws(CurlewError) -> OAuth2Token { try await ownToken(replacing: nil) }
 
     private func ownToken(replacing former: OAuth2Token?) async throws(CurlewError) -> OAuth2Token {
