@@ -54,8 +54,9 @@ extension Request {
                 // Recorded before the clean-up, because resume data exists only for a request with an error.
                 if let error = result.error { recordFailure(error) }
                 if kind.hasToCleanUp { await cleanUp() }
-                run.leave()
                 publish(result, isLast: true)
+                // After the end is published, so that a drained session has no request that has not finished.
+                run.leave()
                 return result
             } onCancel: {
                 self.cancel()
