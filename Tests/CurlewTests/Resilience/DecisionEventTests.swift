@@ -69,8 +69,8 @@ struct DecisionEventTests {
         #expect(log[1].hasPrefix("warning request not admitted: the rate limit permits no request, for 3"))
     }
 
-    @Test("an attempt that has waited, and one whose wait a timeout ends", arguments: [true, false])
-    func waits(isTotal: Bool) async throws {
+    @Test("an attempt that has waited, and one whose wait a timeout ends")
+    func waits() async throws {
         let gate = Gate()
         let transport = MockTransport { request in
             if request.path == "/held" { try await gate.wait() }
@@ -79,9 +79,7 @@ struct DecisionEventTests {
         let (decisions, log) = try await decisions(Resilience(concurrency: .fixed(1)), transport) { session in
             async let held = session.request("https://api.example.org/held").data()
             try await gate.waitForArrivals(count: 1)
-            let late = session.request(Self.url).timeouts {
-                if isTotal { $0.total = .milliseconds(20) } else { $0.queue = .milliseconds(20) }
-            }
+            let late = session.request(Self.url).timeouts { $0.queue = .milliseconds(20) }
             _ = try await requireFailure { try await late.data() }
             #expect(late.attempts.first?.admission?.decision == .timedOut)
             async let next = session.request(Self.url).data()
