@@ -59,7 +59,6 @@ extension Transfers {
             connection.version == .http2, OpenConnections.repeatsBytes(on: socket),
             !isUsed(connection.name, besides: transfer)
         else { return }
-        sockets.connections.closed(socket)
-        sockets.shutDown(socket)
+        sockets.endConnection(at: socket)
     }
 }

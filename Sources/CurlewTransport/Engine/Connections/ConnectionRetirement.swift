@@ -130,7 +130,6 @@ extension Transfers {
         guard let (socket, connection) = sockets.connections.find(transfer.connection.name), connection.isRetired,
             connection.version != .http3, !isUsed(connection.name, besides: transfer)
         else { return }
-        sockets.connections.closed(socket)
-        sockets.shutDown(socket)
+        sockets.endConnection(at: socket)
     }
 }

@@ -39,10 +39,7 @@ extension Transfers {
         for (index, sockets) in busy {
             guard let multi = handles.multi(at: index), multi.queuePings(every: interval / 1_000_000) else { continue }
             let full = self.sockets.connections.pingsQueued(in: index, carrying: sockets)
-            for socket in full {
-                self.sockets.connections.closed(socket)
-                self.sockets.shutDown(socket)
-            }
+            for socket in full { self.sockets.endConnection(at: socket) }
             for socket in sockets { multi.socketReady(socket, CURL_CSELECT_IN) }
         }
     }

@@ -77,6 +77,12 @@ final class Sockets {
         shutDown(curlew_get_socket(easy.handle))
     }
 
+    /// Ends a connection that carries no request, and no longer counts it.
+    func endConnection(at fd: Int32) {
+        connections.closed(fd)
+        shutDown(fd)
+    }
+
     /// Shuts down the socket of a connection that carries no request. libcurl closes it later.
     func shutDown(_ fd: Int32) {
         loop.assertOnLoop()
