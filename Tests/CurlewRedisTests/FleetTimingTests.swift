@@ -1,3 +1,6 @@
+import Curlew
+import CurlewCore
+import CurlewRedis
 import CurlewTesting
 import Foundation
 import Glibc
@@ -67,6 +70,36 @@ struct FleetTimingTests {
         if !Self.isSanitized { #expect(rate >= Double(Self.rate) * 0.95) }
         #expect(Double(result.operations) <= 0.1 * Double(result.sent))
         #expect(result.refused == 0)
+    }
+
+    @Test("below the limit, a request rarely waits for Redis") func rarelyWaits() async throws {
+        let server = try await RedisProcess()
+        let fleet = RedisFleet(url: server.url())
+        let limit = RateLimit.requests(10_000, per: .seconds(1)).shared(by: fleet)
+        let control = try #require(ResilienceControl(Resilience(rateLimit: limit)))
+        let keys = AdmissionKeys(rates: ["fleet"])
+        var (sent, waits, longest) = (0, 0, Duration.zero)
+        let start = ContinuousClock.now
+        // A fifth of the limit, every two milliseconds. A pause that took longer is made up for.
+        while ContinuousClock.now - start < .seconds(4) {
+            while sent < Int((ContinuousClock.now - start) / .milliseconds(2)) * 4 {
+                sent += 1
+                switch control.ask(keys, .normal, waitingFor: nil) {
+                case .decided(.admitted(let permit)): control.release(permit)
+                case .decided(.refused(let refusal)): Issue.record("\(refusal)")
+                case .waits(let place):
+                    let asked = ContinuousClock.now
+                    let verdict = await place.verdict.waitThroughCancellation()
+                    if case .admitted(let permit) = verdict { control.release(permit) }
+                    waits += 1
+                    longest = max(longest, ContinuousClock.now - asked)
+                }
+            }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        let operations = fleet.statistics.operations
+        #expect(waits * 100 <= sent, "\(waits) of \(sent) have waited, the longest for \(longest)")
+        #expect(operations > 0 && operations * 10 <= sent, "\(operations) operations for \(sent) requests")
     }
 
     @Test("without the server each process sends its local share; when it is back, the fleet sends up to the limit")
