@@ -15,7 +15,7 @@ internal import Synchronization
 ///
 /// As the session's interceptor it captures the logger when a request begins, in the task that awaits it first: the task's
 /// `Logger.current`, with what its metadata provider returns there, such as the identifier of a trace. As a monitor alone,
-/// and for requests that could not be created, it writes to the logger of `init`, or to one with the label `curlew`. As an
+/// for requests that could not be created, and for circuits and endpoints, it writes to the logger of `init`, or to one with the label `curlew`. As an
 /// interceptor alone it writes nothing, and keeps at most 10,000 loggers.
 public final class LoggingMonitor: RequestInterceptor, EventMonitor {
     /// The queue on which lines are written.
@@ -101,6 +101,10 @@ public final class LoggingMonitor: RequestInterceptor, EventMonitor {
 
     public func request(_ request: Request, didDecide decision: ResilienceDecision) {
         monitor(of: request).request(request, didDecide: decision)
+    }
+
+    public func session(_ session: SessionReference, didDecide decision: SessionDecision) {
+        fallback.session(session, didDecide: decision)
     }
 
     private func monitor(of request: Request) -> LogEventMonitor {

@@ -17,6 +17,7 @@ internal import Synchronization
 /// | `curlew.client.retries` | counter | the attempts that followed another one |
 /// | `curlew.client.decisions` | counter | the decisions of the session's ``Resilience``, by the dimension `curlew.decision` |
 /// | `curlew.client.admission.wait` | timer, in seconds | the time that an attempt has waited for one of them |
+/// | `curlew.client.session.decisions` | counter | circuits that open and close, endpoints that are ejected and return, and second copies that are refused, by the dimension `curlew.decision` |
 ///
 /// Their dimensions are bounded: see `MetricLabels`. A monitor that is added to one request instead of the session measures no
 /// durations and bytes.
@@ -97,6 +98,11 @@ public final class MetricsMonitor: EventMonitor {
         instruments.timer("curlew.client.admission.wait", dimensions).recordSeconds(admission.waited / .seconds(1))
     }
 
+    public func session(_ session: SessionReference, didDecide decision: SessionDecision) {
+        let dimensions = labels.server(decision.origin) + [Dimension("curlew.decision", decision.label)]
+        instruments.counter("curlew.client.session.decisions", dimensions).increment()
+    }
+
     public func requestDidFinish(_ request: Request) {
         // An exchange that failed before it was sent has no event for its end.
         endExchange(of: request, error: request.error)
@@ -142,6 +148,29 @@ extension ResilienceDecision {
         case .attempt(let admission): "\(admission.decision)"
         case .retryRefusedByCircuit: "retryRefusedByCircuit"
         case .retryRefusedByBudget: "retryRefusedByBudget"
+        }
+    }
+}
+
+extension SessionDecision {
+    /// The decision without its numbers.
+    fileprivate var label: String {
+        switch self {
+        case .circuitOpened: "circuitOpened"
+        case .circuitClosed: "circuitClosed"
+        case .endpointEjected: "endpointEjected"
+        case .endpointReturned: "endpointReturned"
+        case .hedgeRefused: "hedgeRefused"
+        }
+    }
+
+    /// The origin that the decision is about. `nil` for a circuit whose name is a key, or that all origins share.
+    fileprivate var origin: ConnectionSnapshot.Origin? {
+        switch self {
+        case .circuitOpened(let name, _, _), .circuitClosed(let name), .hedgeRefused(let name, _):
+            // The key of a request follows the origin.
+            name.split(separator: " ").first.flatMap { URL(string: String($0)) }.flatMap(ConnectionSnapshot.Origin.init)
+        case .endpointEjected(let url, _), .endpointReturned(let url): ConnectionSnapshot.Origin(url)
         }
     }
 }

@@ -15,8 +15,8 @@ public import FoundationNetworking
 ///
 /// A monitor receives events in order on its own `queue`, never on the transport's thread. It delays nothing but that
 /// queue. A session's monitors receive every event of its requests. A monitor of one request does not receive the
-/// events of single exchanges, `request(_:task:…)` and `request(_:taskNeedsNewBodyStream:)`, nor
-/// `session(_:didBecomeInvalidWithError:)`.
+/// events of single exchanges, `request(_:task:…)` and `request(_:taskNeedsNewBodyStream:)`, nor those of the session,
+/// `session(_:…)`.
 ///
 /// Methods are declared in the order of their events; scripts/event-table makes the guide's table from these
 /// declarations.
@@ -167,6 +167,9 @@ public protocol EventMonitor: Sendable {
     func requestDidSuspend(_ request: Request)
     /// The request was cancelled, by `cancel()` or with the task that drives it.
     func requestDidCancel(_ request: Request)
+    /// The session's ``Resilience`` has opened or closed a circuit, ejected or returned an endpoint, or refused a second
+    /// copy.
+    func session(_ session: SessionReference, didDecide decision: SessionDecision)
     /// The session was invalidated, or deallocated.
     func session(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?)
 }
@@ -274,5 +277,6 @@ extension EventMonitor {
     ) {}
     public func requestDidSuspend(_ request: Request) {}
     public func requestDidCancel(_ request: Request) {}
+    public func session(_ session: SessionReference, didDecide decision: SessionDecision) {}
     public func session(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?) {}
 }

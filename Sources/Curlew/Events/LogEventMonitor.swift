@@ -7,7 +7,7 @@ public import FoundationNetworking
 /// Writes a log of requests. Messages are constant, and details are fields: `method`, `url`, `status`, `milliseconds`,
 /// `attempt`, `task`, `code`, `field`, `hedge` and `reason`. `attempt` counts from 1, unlike `Attempt.number`. `hedge` is
 /// there if a second copy was sent (``Hedging``): `won` if its response was used, otherwise `lost`. `reason` describes a
-/// ``ResilienceDecision``. Credentials, cookies, query values and bodies are never logged.
+/// ``ResilienceDecision`` or a ``SessionDecision``. Credentials, cookies, query values and bodies are never logged.
 ///
 ///     let monitor = LogEventMonitor { level, message, fields in
 ///         logger.log(level: level == .error ? .error : .debug, "\(message)", metadata: …)
@@ -15,12 +15,12 @@ public import FoundationNetworking
 public final class LogEventMonitor: EventMonitor {
     /// The severity of a message.
     public enum Level: String, Sendable, Hashable, Comparable {
-        /// Every step, and attempts that failed and are retried.
+        /// Every step, attempts that failed and are retried, and second copies that are refused.
         case debug
-        /// The end of an exchange, retries and cancellations.
+        /// The end of an exchange, retries and cancellations, and circuits and endpoints that are used again.
         case info
-        /// Responses with a server error, responses that were rejected for their status, and attempts and retries that
-        /// the session's resilience refuses.
+        /// Responses with a server error, responses that were rejected for their status, attempts and retries that the
+        /// session's resilience refuses, circuits that open and endpoints that are ejected.
         case warning
         /// Failures without a usable response.
         case error
@@ -126,6 +126,18 @@ public final class LogEventMonitor: EventMonitor {
         case .retryRefusedByCircuit, .retryRefusedByBudget: (level, message) = (.warning, "retry not permitted")
         }
         log(level, message, request, ["reason": decision.description])
+    }
+
+    public func session(_ session: SessionReference, didDecide decision: SessionDecision) {
+        let (level, message): (Level, String) =
+            switch decision {
+            case .circuitOpened: (.warning, "circuit opened")
+            case .circuitClosed: (.info, "circuit closed")
+            case .endpointEjected: (.warning, "endpoint ejected")
+            case .endpointReturned: (.info, "endpoint returned")
+            case .hedgeRefused: (.debug, "second copy refused")
+            }
+        if level >= minimumLevel { write(level, message, ["reason": decision.description]) }
     }
 
     public func requestDidFinish(_ request: Request) {

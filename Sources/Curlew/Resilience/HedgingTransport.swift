@@ -29,11 +29,15 @@ final class HedgingTransport: Transport {
     /// Deducts a second copy from the share of its origin, and takes a permit from the session's limits. Returns `nil`
     /// if the copy must not be sent.
     func admit(_ request: TransferRequest, to origin: ConnectionSnapshot.Origin) -> AdmissionState.Permit? {
-        guard withState(of: origin, { $0.take() }) else { return nil }
+        guard withState(of: origin, { $0.take() }) else {
+            resilience.hedgeWasRefused(origin.description, because: .share)
+            return nil
+        }
         // Called without a lock, because it is user code.
         let keys = resilience.policy.keys(of: request, origin: origin.description, takesPlace: true)
         if let permit = resilience.admitHedge(keys) { return permit }
         withState(of: origin) { $0.giveBack() }
+        resilience.hedgeWasRefused(origin.description, because: .limits)
         return nil
     }
 
@@ -60,6 +64,15 @@ extension HedgingTransport: PoolingTransport {
 
     func prewarm(_ request: TransferRequest, connections count: Int) async throws(CurlewError) {
         try await network.prewarmPool(for: request, connections: count)
+    }
+}
+
+extension Result<TransferOutcome, CurlewError> {
+    fileprivate var metrics: TransferMetrics? {
+        switch self {
+        case .success(let outcome): outcome.metrics
+        case .failure(let error): error.metrics
+        }
     }
 }
 
@@ -109,7 +122,9 @@ struct HedgedExchange: Sendable {
         var result = winner == .first ? first : second?.result ?? first
         if case .abort(let error)? = copies.deliverHeldHead(of: winner, to: sink) { result = .failure(error) }
         if let latency = copies.latency { transport.withState(of: origin) { $0.responseBegan(after: latency) } }
-        if let second { result = conclude(second, winner, result) }
+        if let second {
+            result = conclude(second, winner, result, unused: (winner == .first ? second.result : first).metrics)
+        }
         return try result.get()
     }
 
@@ -153,7 +168,8 @@ struct HedgedExchange: Sendable {
     /// The run records the winner's outcome for the attempt's own permit, so the second permit gets the loser's. That
     /// is `nil` if the loser was cancelled. Each outcome is recorded once.
     private func conclude(
-        _ second: SecondCopy, _ winner: HedgeRace.Copy, _ result: Result<TransferOutcome, CurlewError>
+        _ second: SecondCopy, _ winner: HedgeRace.Copy, _ result: Result<TransferOutcome, CurlewError>,
+        unused: TransferMetrics?
     ) -> Result<TransferOutcome, CurlewError> {
         let (outcome, head) = copies.unusedResult(of: winner.other)
         let followsServer = transport.resilience.policy.rateLimit?.followsServer == true
@@ -161,7 +177,7 @@ struct HedgedExchange: Sendable {
             followsServer ? head.flatMap { ServerAdvice($0.headers, status: $0.status, now: Date()) } : nil
         transport.resilience.finish(second.permit, outcome: outcome, advice: advice)
         if winner == .second { transport.resilience.countHedgeWon() }
-        let hedge = Hedge(delay: second.delay, hasWon: winner == .second)
+        let hedge = Hedge(delay: second.delay, hasWon: winner == .second, unused: unused)
         let change = { (metrics: inout TransferMetrics.Values) in
             metrics.hedge = hedge
             // The exchange began with the first copy.

@@ -114,7 +114,8 @@ public struct Admission: Sendable, Hashable, CustomStringConvertible {
         case .rateLimited: "the rate limit permits no request\(later)"
         case .full: "all places of the concurrency limit are taken"
         case .shed: "shed: more important requests wait"
-        case .circuitOpen: later.isEmpty ? "the circuit waits for its probe" : "the circuit is open\(later)"
+        case .circuitOpen:
+            retryAfter.map { "the circuit is open for another \($0)" } ?? "the circuit waits for its probe"
         case .timedOut: "not permitted within \(waited)"
         }
     }
@@ -122,8 +123,8 @@ public struct Admission: Sendable, Hashable, CustomStringConvertible {
 
 /// A decision of a session's resilience about a request, with its reason in `description`.
 ///
-/// Monitors receive each one: see ``EventMonitor/request(_:didDecide:)``. Second copies of slow requests are in the
-/// metrics instead, because they are decided about below the request.
+/// Monitors receive each one: see ``EventMonitor/request(_:didDecide:)``. What concerns more than one request is a
+/// ``SessionDecision``. A second copy that was sent is in the metrics (``Hedge``).
 public enum ResilienceDecision: Sendable, Hashable, CustomStringConvertible {
     /// Whether an attempt is sent, and how long it has waited.
     case attempt(Admission)
@@ -138,6 +139,51 @@ public enum ResilienceDecision: Sendable, Hashable, CustomStringConvertible {
         case .attempt(let admission): admission.description
         case .retryRefusedByCircuit: "no retry: the circuit is open"
         case .retryRefusedByBudget: "no retry: the retry budget is used up"
+        }
+    }
+}
+
+/// A decision of a session's resilience that concerns more than one request, with its reason in `description`.
+///
+/// Monitors of the session receive each one: see ``EventMonitor/session(_:didDecide:)``. Circuits have the names that
+/// they have in ``ResilienceSnapshot``.
+public enum SessionDecision: Sendable, Hashable, CustomStringConvertible {
+    /// A circuit is open for this time. After it, the next request is sent as a probe.
+    case circuitOpened(String, for: Duration, because: CircuitBreaker.OpeningCause)
+    /// The probes of a circuit have succeeded, so it is closed again.
+    case circuitClosed(String)
+    /// An endpoint has failed too often, and gets no request for this time.
+    case endpointEjected(URL, for: Duration)
+    /// An endpoint is back in its group.
+    case endpointReturned(URL)
+    /// The second copy of a slow request to this origin was due, and was not sent.
+    case hedgeRefused(String, because: Hedging.Refusal)
+
+    /// The decision with its reason, in a few words.
+    public var description: String {
+        switch self {
+        case .circuitOpened(let name, let time, let cause):
+            switch cause {
+            case .failures(let count, let calls):
+                "\(name): open for \(time), because \(count) of \(calls) attempts failed"
+            case .slow(let count, let calls):
+                "\(name): open for \(time), because \(count) of \(calls) attempts were slow"
+            case .probe: "\(name): open for \(time), because its probe failed"
+            }
+        case .circuitClosed(let name): "\(name): closed, because its probes succeeded"
+        case .endpointEjected(let url, let time): "\(url.absoluteString): no requests for \(time), because it failed"
+        case .endpointReturned(let url): "\(url.absoluteString): requests again"
+        case .hedgeRefused(let origin, .share): "\(origin): no second copy, because their share is used up"
+        case .hedgeRefused(let origin, .limits): "\(origin): no second copy, because a limit does not permit it"
+        }
+    }
+}
+
+extension SessionDecision {
+    init(_ circuit: String, _ change: CircuitState.Change, at now: Duration) {
+        switch change {
+        case .opened(let end, let cause): self = .circuitOpened(circuit, for: end - now, because: cause)
+        case .closed: self = .circuitClosed(circuit)
         }
     }
 }

@@ -28,6 +28,7 @@ package final class ResilienceControl: Sendable {
         var ticks: [Duration] = []
         var budgets: [String: RetryTokenBucket] = [:]
         var counts = ResilienceSnapshot.Counts()
+        var observer: (@Sendable (SessionDecision) -> Void)?
     }
 
     /// What follows from a decision, and is done without the lock: waiting tasks get their verdicts, and a fleet its
@@ -58,6 +59,12 @@ package final class ResilienceControl: Sendable {
         self.policy = policy
         if let breaker = policy.breaker { call = { breaker.call($0) } } else { call = nil }
         state = Lock(making: { State(admission: AdmissionState(policy)) })
+    }
+
+    /// Calls `observer` with each decision that concerns more than one request. It is called under the lock, so that the
+    /// decisions arrive in their order: it must not block or call this object.
+    func report(to observer: @escaping @Sendable (SessionDecision) -> Void) {
+        state.withLock { $0.observer = observer }
     }
 
     private var now: Duration { clock() }
@@ -128,6 +135,11 @@ package final class ResilienceControl: Sendable {
 
     func countHedgeWon() { state.withLock { $0.counts.hedgesWon += 1 } }
 
+    /// Reports a second copy that was due and is not sent.
+    func hedgeWasRefused(_ origin: String, because refusal: Hedging.Refusal) {
+        state.withLock { $0.observer?(.hedgeRefused(origin, because: refusal)) }
+    }
+
     /// Releases a permit without an outcome: its attempt was not sent, or says nothing about the server.
     package func release(_ permit: AdmissionState.Permit) { finish(permit, outcome: nil, advice: nil) }
 
@@ -139,7 +151,12 @@ package final class ResilienceControl: Sendable {
     ) {
         // Called without the lock, because it is user code.
         let call = (outcome ?? seenByCircuit).flatMap { self.call?($0) }
-        change { state, now in state.admission.finish(permit, outcome, call, advice, at: now) }
+        change { state, now in
+            state.admission.finish(permit, outcome, call, advice, at: now)
+            for (circuit, change) in exchange(&state.admission.circuitChanges, with: []) {
+                state.observer?(SessionDecision(circuit, change, at: now))
+            }
+        }
     }
 
     /// Changes the state, and decides about the requests that wait.
@@ -247,10 +264,14 @@ final class EndpointControl: Sendable {
     private let isFailure: @Sendable (AttemptOutcome) -> Bool
     private let state: Lock<EndpointState>
     private let start = ContinuousClock.now
+    /// Called under the lock with each ejection and return, so that they arrive in their order.
+    private let observer: (@Sendable (SessionDecision) -> Void)?
 
     /// Throws `.invalidURL` if there is no endpoint, if a URL cannot be a base, or if only some use TLS: a request
     /// could then be sent without it by chance.
-    init(_ group: EndpointGroup) throws(CurlewError) {
+    init(
+        _ group: EndpointGroup, reportingTo observer: (@Sendable (SessionDecision) -> Void)? = nil
+    ) throws(CurlewError) {
         guard let state = EndpointState(group) else {
             throw CurlewError(.invalidURL, phase: .creation, reason: "the endpoint group is empty")
         }
@@ -265,6 +286,7 @@ final class EndpointControl: Sendable {
                 .invalidURL, phase: .creation, reason: "either all endpoints of a group use TLS, or none")
         }
         self.bases = bases
+        self.observer = observer
         // Without an ejection it decides only which endpoints a retry avoids.
         isFailure = (group.ejection ?? EndpointGroup.Ejection()).isFailure
         self.state = Lock(state)
@@ -276,7 +298,9 @@ final class EndpointControl: Sendable {
         let now = now
         return state.withLock { state in
             var random = SystemRandomNumberGenerator()
-            return state.choose(avoiding: failed, at: now, using: &random)
+            let choice = state.choose(avoiding: failed, at: now, using: &random)
+            report(&state, at: now)
+            return choice
         }
     }
 
@@ -286,8 +310,21 @@ final class EndpointControl: Sendable {
         // Called without the lock, because it is user code.
         let isFailure = outcome.map(isFailure)
         let now = now
-        state.withLock { $0.finish(choice, isFailure: isFailure, at: now) }
+        state.withLock { state in
+            state.finish(choice, isFailure: isFailure, at: now)
+            report(&state, at: now)
+        }
         return isFailure == true
+    }
+
+    private func report(_ state: inout EndpointState, at now: Duration) {
+        for (index, change) in exchange(&state.changes, with: []) {
+            let url = Redaction.redacted(bases[index].url)
+            switch change {
+            case .ejected(let end): observer?(.endpointEjected(url, for: end - now))
+            case .returned: observer?(.endpointReturned(url))
+            }
+        }
     }
 
     func snapshot() -> [ResilienceSnapshot.Endpoint] {

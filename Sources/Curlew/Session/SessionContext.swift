@@ -57,12 +57,24 @@ package final class SessionContext: Sendable {
         self.cachedResponseHandler = cachedResponseHandler
         self.startsImmediately = startsImmediately
         self.resilience = resilience
-        monitorQueues = eventMonitors.reduce(into: []) { $0.add($1) }
+        let monitorQueues: [MonitorQueue] = eventMonitors.reduce(into: []) { $0.add($1) }
+        self.monitorQueues = monitorQueues
+        let report = {
+            @Sendable [monitoredSession, identifier = configuration.identifier] (decision: SessionDecision) in
+            for queue in monitorQueues {
+                // The session is asked for in the monitor's queue, because the caller may hold a lock.
+                queue.emit {
+                    let session = SessionReference(identifier: identifier, session: monitoredSession.object)
+                    $0.session(session, didDecide: decision)
+                }
+            }
+        }
+        if !monitorQueues.isEmpty { resilience?.report(to: report) }
         baseURL = configuration.baseURL.map { url in
             Result { () throws(CurlewError) in try BaseURL(url) }
         }
         endpoints = configuration.endpoints.map { group in
-            Result { () throws(CurlewError) in try EndpointControl(group) }
+            Result { () throws(CurlewError) in try EndpointControl(group, reportingTo: report) }
         }
         let codings = Capabilities.current.contentCodings
         defaultHeaders = DefaultHeaders(configuration.fields(transportUndoes: codings))

@@ -202,6 +202,10 @@ public final class CompositeEventMonitor: EventMonitor, MonitorGroup {
 
     public func requestDidCancel(_ request: Request) { emit { $0.requestDidCancel(request) } }
 
+    public func session(_ session: SessionReference, didDecide decision: SessionDecision) {
+        emit { $0.session(session, didDecide: decision) }
+    }
+
     public func session(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?) {
         emit { $0.session(session, didBecomeInvalidWithError: error) }
     }

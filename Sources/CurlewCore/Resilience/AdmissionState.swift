@@ -85,6 +85,8 @@ package struct AdmissionState: Sendable {
     /// A lane without requests is removed.
     private var lanes: [AdmissionKeys: Lane] = [:]
     package private(set) var waiting = 0
+    /// The changes of circuits since the caller last took them, by the names of the circuits.
+    package var circuitChanges: [(circuit: String, change: CircuitState.Change)] = []
     private var arrivals = 0
     private var time: Duration = .zero
     /// When there are this many records, unused ones are removed.
@@ -156,8 +158,9 @@ package struct AdmissionState: Sendable {
         let numbers = permit.numbers
         if let number = numbers.places { records.list[number].places?.giveBack(outcome) }
         if let number = numbers.circuit {
-            let opening = records.list[number].circuit?.end(call, of: permit.circuitNumber, at: now)
-            if sharesCircuits, let opening { shared.opened(records.list[number].name, until: opening) }
+            if let change = records.list[number].circuit?.end(call, of: permit.circuitNumber, at: now) {
+                circuitChanged(number, change)
+            }
         }
         if let number = numbers.quota, let advice { records.list[number].quota.learn(advice, at: now) }
         records.release(numbers)
@@ -281,6 +284,15 @@ package struct AdmissionState: Sendable {
             guard case .leased(let rate) = records.list[number].rates[part] else { return nil }
             return rate.asksAt(now)
         }.min()
+    }
+
+    private mutating func circuitChanged(_ number: Int, _ change: CircuitState.Change) {
+        circuitChanges.append((records.list[number].name, change))
+        if sharesCircuits, case .opened(let end, let cause) = change,
+            records.list[number].circuit?.isCertain(cause) == true
+        {
+            shared.opened(records.list[number].name, until: end)
+        }
     }
 
     private mutating func advance(to now: Duration) -> Duration {

@@ -18,6 +18,16 @@ public struct CircuitBreaker: Sendable {
         case time(Duration)
     }
 
+    /// Why a circuit has opened.
+    public enum OpeningCause: Sendable, Hashable {
+        /// Too many of the outcomes in the window were failures.
+        case failures(Int, of: Int)
+        /// Too many of the outcomes in the window were slow.
+        case slow(Int, of: Int)
+        /// A probe has failed, or was slow.
+        case probe
+    }
+
     /// The share of failures, from 0 to 1, that opens the circuit.
     public var failureRate: Double
     /// The share of slow outcomes, from 0 to 1, that opens the circuit.
@@ -115,6 +125,12 @@ package struct CircuitState: Sendable, Equatable {
         case halfOpen(succeeded: Int, probing: Probe?)
     }
 
+    /// A change that the end of a request has caused.
+    package enum Change: Sendable, Equatable {
+        case opened(until: Duration, CircuitBreaker.OpeningCause)
+        case closed
+    }
+
     package enum Answer: Sendable, Equatable {
         case pass
         /// `after`: the time until the circuit is half-open, zero while a probe is in flight.
@@ -178,10 +194,9 @@ package struct CircuitState: Sendable, Equatable {
         return lastNumber
     }
 
-    /// Records the end of a request; `nil` if it says nothing about the server. Returns the end of the opening if the
-    /// circuit has opened and reached the minimum of calls: other processes may hear of it.
+    /// Records the end of a request; `nil` if it says nothing about the server.
     @discardableResult
-    package mutating func end(_ call: Call?, of begun: Int, at now: Duration) -> Duration? {
+    package mutating func end(_ call: Call?, of begun: Int, at now: Duration) -> Change? {
         guard begun >= generation else { return nil }
         used = now
         switch phase {
@@ -197,9 +212,10 @@ package struct CircuitState: Sendable, Equatable {
             let isFailing = counts.failures > 0 && failures >= rule.failureRate * calls
             let isSlow = counts.slow > 0 && slow >= rule.slowRate * calls
             guard isFailing || isSlow else { return nil }
-            let end = now + rule.openFor
-            enter(.open(until: end))
-            return isEnough ? end : nil
+            return open(
+                because: isFailing
+                    ? .failures(counts.failures, of: counts.calls) : .slow(counts.slow, of: counts.calls),
+                at: now)
         case .halfOpen(let succeeded, let probing):
             // An ended probe makes room for another one, unless it took so long that the other is in flight already.
             let stillProbing = probing?.number == begun ? nil : probing
@@ -207,13 +223,12 @@ package struct CircuitState: Sendable, Equatable {
                 phase = .halfOpen(succeeded: succeeded, probing: stillProbing)
                 return nil
             }
-            if call.isFailure || call.isSlow {
-                enter(.open(until: now + rule.openFor))
-            } else if succeeded + 1 >= rule.probes {
+            if call.isFailure || call.isSlow { return open(because: .probe, at: now) }
+            if succeeded + 1 >= rule.probes {
                 enter(.closed)
-            } else {
-                phase = .halfOpen(succeeded: succeeded + 1, probing: stillProbing)
+                return .closed
             }
+            phase = .halfOpen(succeeded: succeeded + 1, probing: stillProbing)
         }
         return nil
     }
@@ -226,6 +241,21 @@ package struct CircuitState: Sendable, Equatable {
         // Bounded by this process's own number: the other one may have a different number, and the clock of the server
         // between them may have been set back.
         suspectedUntil = max(suspectedUntil, now + min(remaining, rule.openFor))
+    }
+
+    /// Whether other processes may hear of an opening: of one that this process's outcomes alone have caused, with the
+    /// minimum of calls.
+    package func isCertain(_ cause: CircuitBreaker.OpeningCause) -> Bool {
+        switch cause {
+        case .failures(_, let calls), .slow(_, let calls): calls >= rule.callsNeeded
+        case .probe: false
+        }
+    }
+
+    private mutating func open(because cause: CircuitBreaker.OpeningCause, at now: Duration) -> Change {
+        let end = now + rule.openFor
+        enter(.open(until: end))
+        return .opened(until: end, cause)
     }
 
     private mutating func enter(_ next: Phase) {

@@ -162,6 +162,12 @@ package struct EndpointState: Sendable {
         package let isTrial: Bool
     }
 
+    /// A change of an endpoint.
+    package enum Change: Sendable, Equatable {
+        case ejected(until: Duration)
+        case returned
+    }
+
     private struct Member: Sendable {
         let weight: Int
         let zone: String?
@@ -190,6 +196,8 @@ package struct EndpointState: Sendable {
     private let ejection: EndpointGroup.Ejection?
     private var members: [Member]
     private var time: Duration = .zero
+    /// The changes of endpoints since the caller last took them.
+    package var changes: [(index: Int, change: Change)] = []
 
     /// `nil` for a group without endpoints.
     package init?(_ group: EndpointGroup) {
@@ -302,8 +310,10 @@ package struct EndpointState: Sendable {
         // A trial that fails continues the series.
         members[index].returned = nil
         members[index].ejections += 1
-        members[index].ejectedUntil = now + ejection.time(of: members[index].ejections)
+        let end = now + ejection.time(of: members[index].ejections)
+        members[index].ejectedUntil = end
         members[index].generation += 1
+        changes.append((index, .ejected(until: end)))
     }
 
     private mutating func comeBack(_ index: Int, at now: Duration) {
@@ -312,6 +322,7 @@ package struct EndpointState: Sendable {
         members[index].failures = 0
         members[index].window?.removeAll()
         members[index].generation += 1
+        changes.append((index, .returned))
     }
 
     private func mayEject(_ index: Int, _ ejection: EndpointGroup.Ejection, at now: Duration) -> Bool {

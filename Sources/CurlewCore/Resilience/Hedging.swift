@@ -9,6 +9,14 @@
 /// Only requests that do no harm when they are carried out twice are hedged: those with one of `methods`, and those
 /// with an idempotency key. A body has to be in memory, and to have at most 64 KiB. WebSockets are never hedged.
 public struct Hedging: Sendable {
+    /// Why a second copy that was due was not sent.
+    public enum Refusal: Sendable, Hashable {
+        /// The share of second copies was used up.
+        case share
+        /// A limit of the session would not have permitted it at once, or the circuit is open.
+        case limits
+    }
+
     package enum Delay: Sendable, Hashable {
         case fixed(Duration)
         case percentile(Double, atLeast: Duration)
@@ -69,10 +77,19 @@ public struct Hedge: Sendable, Hashable {
     public let delay: Duration
     /// Whether the response is that of the second copy.
     public let hasWon: Bool
+    /// The measurements of the copy whose response was not used, until its end or its cancellation. `nil` if its
+    /// transport has none.
+    public let unused: TransferMetrics?
 
-    package init(delay: Duration, hasWon: Bool) {
+    package init(delay: Duration, hasWon: Bool, unused: TransferMetrics? = nil) {
         self.delay = delay
         self.hasWon = hasWon
+        self.unused = unused
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(delay)
+        hasher.combine(hasWon)
     }
 }
 

@@ -215,5 +215,6 @@ private final class NamingMonitor: EventMonitor {
     }
     func requestDidSuspend(_ request: Request) { note() }
     func requestDidCancel(_ request: Request) { note() }
+    func session(_ session: SessionReference, didDecide decision: SessionDecision) { note() }
     func session(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?) { note() }
 }

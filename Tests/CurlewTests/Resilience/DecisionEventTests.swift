@@ -15,6 +15,7 @@ struct DecisionEventTests {
     private final class Monitor: EventMonitor {
         let queue = DispatchQueue(label: "decisions")
         let decisions = Lock<[ResilienceDecision]>([])
+        let sessionDecisions = Lock<[SessionDecision]>([])
         let lines = Lock<[String]>([])
         let log: LogEventMonitor
 
@@ -27,6 +28,11 @@ struct DecisionEventTests {
 
         func request(_ request: Request, didDecide decision: ResilienceDecision) {
             decisions.withLock { $0.append(decision) }
+        }
+
+        func session(_ session: SessionReference, didDecide decision: SessionDecision) {
+            sessionDecisions.withLock { $0.append(decision) }
+            log.session(session, didDecide: decision)
         }
     }
 
@@ -123,5 +129,114 @@ struct DecisionEventTests {
             _ = try await session.request(Self.url).data()
         }
         #expect(decisions.isEmpty)
+    }
+
+    // MARK: Decisions that concern more than one request
+
+    private func untilTrue(_ condition: () async -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(40).asTestBound
+        while await !condition() { try #require(ContinuousClock.now < deadline) }
+    }
+
+    /// Returns the decisions of a session that has ended.
+    private func sessionDecisions(
+        _ configuration: SessionConfiguration, _ transport: MockTransport, _ run: (Session) async throws -> Void
+    ) async throws -> (decisions: [SessionDecision], log: [String]) {
+        let monitor = Monitor()
+        let session = Session(configuration: configuration, transport: transport, eventMonitors: [monitor])
+        try await run(session)
+        await session.drain()
+        monitor.queue.sync {}
+        return (monitor.sessionDecisions.withLock(\.self), monitor.lines.withLock(\.self))
+    }
+
+    @Test("a circuit that opens, opens again after a failed probe, and closes")
+    func circuitChanges() async throws {
+        let transport = MockTransport { request in request.index < 3 ? .status(503) : .text("fine") }
+        let breaker = CircuitBreaker(window: .count(2), minimumCalls: 2, openFor: .milliseconds(1))
+        let configuration = SessionConfiguration { $0.resilience.breaker = breaker }
+        let (decisions, log) = try await sessionDecisions(configuration, transport) { session in
+            // Requests that the open circuit refuses are not sent.
+            try await untilTrue { (try? await session.request(Self.url).data()) != nil }
+        }
+        let name = "https://api.example.org"
+        #expect(
+            decisions == [
+                .circuitOpened(name, for: .milliseconds(1), because: .failures(2, of: 2)),
+                .circuitOpened(name, for: .milliseconds(1), because: .probe),
+                .circuitClosed(name),
+            ])
+        let changes = log.filter { $0.contains("circuit opened") || $0.contains("circuit closed") }
+        #expect(
+            changes == [
+                "warning circuit opened: \(name): open for 0.001 seconds, because 2 of 2 attempts failed",
+                "warning circuit opened: \(name): open for 0.001 seconds, because its probe failed",
+                "info circuit closed: \(name): closed, because its probes succeeded",
+            ])
+    }
+
+    @Test("a circuit that slow responses open")
+    func slowCircuit() async throws {
+        let breaker = CircuitBreaker(
+            slowRate: 1, slowAfter: .zero, window: .count(1), minimumCalls: 1, openFor: .seconds(3_600))
+        let configuration = SessionConfiguration { $0.resilience.breaker = breaker }
+        let (decisions, _) = try await sessionDecisions(configuration, MockTransport { _ in .text("fine") }) {
+            _ = try await $0.request(Self.url).data()
+        }
+        #expect(
+            decisions == [
+                .circuitOpened("https://api.example.org", for: .seconds(3_600), because: .slow(1, of: 1))
+            ])
+    }
+
+    @Test("an endpoint that is ejected and returns")
+    func endpoints() async throws {
+        let transport = MockTransport { request in
+            request.url.host() == "a.test" && request.index < 1 ? .status(503) : .text("fine")
+        }
+        let ejection = EndpointGroup.Ejection(consecutiveFailures: 1, time: .milliseconds(1))
+        let configuration = SessionConfiguration {
+            $0.endpoints = EndpointGroup(
+                ["https://user:secret@a.test/v1", "https://b.test/v1"], strategy: .failover, ejection: ejection)
+        }
+        let (decisions, log) = try await sessionDecisions(configuration, transport) { session in
+            _ = try await requireFailure { try await session.request("x").data() }
+            try await untilTrue {
+                _ = try? await session.request("x").data()
+                return transport.requests.last?.url.host() == "a.test"
+            }
+        }
+        guard case .endpointEjected(let ejected, let time)? = decisions.first else {
+            Issue.record("\(decisions)")
+            return
+        }
+        #expect(ejected.host() == "a.test" && !ejected.absoluteString.contains("secret") && time == .milliseconds(1))
+        #expect(decisions.dropFirst() == [.endpointReturned(ejected)])
+        #expect(log.last == "info endpoint returned: \(ejected.absoluteString): requests again")
+    }
+
+    @Test("a second copy that is refused, because their share is used up or a limit does not permit it")
+    func hedges() async throws {
+        for (maximumShare, refusal) in [(0, Hedging.Refusal.share), (1, .limits)] {
+            let refused = OneShot<Void>()
+            let transport = MockTransport { _ in
+                _ = await refused.wait()
+                return .text("fine")
+            }
+            var hedging = Hedging.after(.zero)
+            hedging.maximumShare = maximumShare
+            let monitor = Monitor()
+            let session = Session(
+                configuration: SessionConfiguration {
+                    $0.resilience = Resilience(concurrency: .fixed(1), hedging: hedging)
+                }, transport: transport, eventMonitors: [monitor])
+            async let text = session.request(Self.url).string()
+            try await eventually { !monitor.sessionDecisions.withLock(\.isEmpty) }
+            refused.resolve(())
+            #expect(try await text == "fine")
+            #expect(
+                monitor.sessionDecisions.withLock(\.self)
+                    == [.hedgeRefused("https://api.example.org", because: refusal)])
+        }
     }
 }

@@ -96,6 +96,34 @@ struct HedgingTests {
         #expect(counts.hedged == 1 && counts.hedgesWon == 0)
     }
 
+    @Test("the metrics have the measurements of both copies, whichever wins", arguments: [false, true])
+    func bothAreMeasured(secondWins: Bool) async throws {
+        let server = try TestServer()
+        let (loser, winner) = (Gate(), Gate())
+        let arrivals = Lock(0)
+        server.route("/x") { _ in
+            let isSecond = arrivals.withLock { arrivals in
+                arrivals += 1
+                return arrivals == 2
+            }
+            if isSecond { winner.open() }
+            try? await (isSecond == secondWins ? winner : loser).wait()
+            return .text("fine")
+        }
+        var configuration = SessionConfiguration()
+        configuration.resilience.hedging = Self.atOnce
+        let request = Session(configuration: configuration).request(server.url("/x"))
+        #expect(try await request.string() == "fine")
+        loser.open()
+        let metrics = try #require(request.metrics)
+        let hedge = try #require(metrics.hedge)
+        #expect(hedge.hasWon == secondWins)
+        let unused = try #require(hedge.unused)
+        #expect(metrics.firstByte != nil && metrics.remoteAddress != nil && metrics.bytesReceived > 0)
+        #expect(unused.remoteAddress != nil && unused.bytesSent > 0 && unused.bytesReceived == 0)
+        #expect(unused.firstByte == nil && unused.hedge == nil && unused.localAddress != metrics.localAddress)
+    }
+
     @Test("a session that only hedges admits no attempt, and one with another part does")
     func onlyHedges() async throws {
         let transport = MockTransport { _ in .text("fine") }
