@@ -24,8 +24,13 @@ extension Run {
             // permit and waits again.
             repeat {
                 if let permit = exchange(&admitted.permit, with: nil) { control.release(permit) }
-                try await request.untilResumed(within: budget, sawDemand: attempt.options.sawDemand)
-                admitted.permit = try await permit(for: keys, next, by: control)
+                if request.record.withLock({ $0.lifecycle.driverHasToWait }) {
+                    try await request.untilResumed(within: budget, sawDemand: attempt.options.sawDemand)
+                }
+                switch try ask(keys, next, by: control) {
+                case .permit(let permit): admitted.permit = permit
+                case .waits(let wait): admitted.permit = try await permit(after: wait, by: control)
+                }
             } while request.record.withLock { $0.lifecycle.driverHasToWait }
         } catch {
             // The request was created, although it is not sent.
@@ -34,9 +39,24 @@ extension Run {
         }
     }
 
-    private func permit(
-        for keys: AdmissionKeys, _ next: OutgoingRequest, by control: ResilienceControl
-    ) async throws(CurlewError) -> AdmissionState.Permit {
+    /// The answer to a request that asks for its permit.
+    private enum AdmissionAnswer {
+        case permit(AdmissionState.Permit)
+        case waits(AdmissionWait)
+    }
+
+    /// A wait for a permit.
+    private struct AdmissionWait {
+        let queued: ResilienceControl.QueuedRequest
+        let asked: ContinuousClock.Instant
+        /// The shorter of the queue timeout and the rest of the total timeout.
+        let limit: Duration?
+        let queueTimeout: Duration?
+    }
+
+    private func ask(
+        _ keys: AdmissionKeys, _ next: OutgoingRequest, by control: ResilienceControl
+    ) throws(CurlewError) -> AdmissionAnswer {
         let queue = next.transferRequest.options.timeouts.queue
         try budget.checkTimeIsLeft(.queue)
         let remaining = budget.remaining
@@ -44,40 +64,37 @@ extension Run {
         let limit = waits ? [queue, remaining].compactMap(\.self).min() : .zero
         let asked = ContinuousClock.now
         switch control.ask(keys, request.priority, waitingFor: limit) {
-        case .decided(let verdict): return try record(verdict, since: nil)
+        case .decided(let verdict): return .permit(try record(verdict, since: nil))
         case .waits(let queued):
-            let wait = limit.map { TimeoutBudget(total: $0, started: asked) } ?? .unlimited
-            do throws(CurlewError) {
-                return try await permit(of: queued, since: asked, within: wait, by: control)
-            } catch {
-                guard error.code == .totalTimedOut else { throw error }
-                keep(Admission(timedOutAfter: .now - asked))
-                let isQueue = queue.map { $0 <= remaining ?? $0 } ?? false
-                throw isQueue ? .notAdmitted(within: queue) : .totalTimeout(budget.total, phase: .queue)
-            }
+            let endsAtQueueTimeout = queue.map { $0 <= remaining ?? $0 } ?? false
+            return .waits(
+                AdmissionWait(
+                    queued: queued, asked: asked, limit: limit, queueTimeout: endsAtQueueTimeout ? queue : nil))
         }
     }
 
     /// Waits for the verdict about a request that the control has queued, and returns its permit. Throws
-    /// `.totalTimedOut` after `wait`.
+    /// `.queueTimedOut` or `.totalTimedOut` after the limit of the wait.
     private func permit(
-        of queued: ResilienceControl.QueuedRequest,
-        since asked: ContinuousClock.Instant,
-        within wait: TimeoutBudget,
-        by control: ResilienceControl
+        after wait: AdmissionWait, by control: ResilienceControl
     ) async throws(CurlewError) -> AdmissionState.Permit {
         let failure: CurlewError
         do {
-            try await request.callingUserCode(ownsTask: ownsTask, budget: wait, in: .queue) {
-                if await queued.verdict.wait() == nil { throw CurlewError.cancelled }
+            let limit = wait.limit.map { TimeoutBudget(total: $0, started: wait.asked) } ?? .unlimited
+            try await request.callingUserCode(ownsTask: ownsTask, budget: limit, in: .queue) {
+                if await wait.queued.verdict.wait() == nil { throw CurlewError.cancelled }
             }
-            return try record(await queued.verdict.waitThroughCancellation(), since: asked)
+            return try record(await wait.queued.verdict.waitThroughCancellation(), since: wait.asked)
         } catch {
             failure = error as? CurlewError ?? .cancelled
         }
         // Either the wait was ended, or the verdict was a refusal, after which the request no longer waits. A permit
         // that was granted at the same moment is released.
-        if case .admitted(let permit)? = await control.leave(queued) { control.release(permit) }
+        if case .admitted(let permit)? = await control.leave(wait.queued) { control.release(permit) }
+        if failure.code == .totalTimedOut {
+            keep(Admission(timedOutAfter: .now - wait.asked))
+            throw wait.queueTimeout.map { .notAdmitted(within: $0) } ?? .totalTimeout(budget.total, phase: .queue)
+        }
         // Cancelling the driver's task cancels the request, as in `Run.send`.
         if failure.code == .cancelled, Task.isCancelled { request.cancel() }
         throw failure
@@ -202,10 +219,10 @@ extension AdmissionState.Refusal {
 
 extension CurlewError {
     /// The error of a request that the session's limits did not permit within the queue timeout.
-    fileprivate static func notAdmitted(within queue: Duration?) -> CurlewError {
-        let limit = queue.map { "\($0), the queue timeout" } ?? "the queue timeout"
-        return CurlewError(
-            .queueTimedOut, phase: .queue, reason: "no limit of the session permitted the request within \(limit)",
+    fileprivate static func notAdmitted(within queue: Duration) -> CurlewError {
+        CurlewError(
+            .queueTimedOut, phase: .queue,
+            reason: "no limit of the session permitted the request within \(queue), the queue timeout",
             isSafeToRetry: true)
     }
 }

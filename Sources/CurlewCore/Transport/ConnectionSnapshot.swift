@@ -49,19 +49,19 @@ public struct ConnectionSnapshot: Sendable, Hashable {
         /// Returns the description of a URL's origin; `nil` if it has none. Most URLs begin with this text, and are
         /// not parsed.
         package static func description(of url: URL) -> String? {
-            let text = url.absoluteString
+            var text = url.absoluteString
             let scan = URLScan(text)
             guard scan.hasPlainHost, let parts = scan.parts else { return Self(url)?.description }
-            let bytes = text.utf8
-            let origin = bytes.prefix(parts.origin)
-            // Empty, or a colon and the digits.
-            let port = origin.dropFirst(parts.host.upperBound)
-            // The description has no upper case, no default port and no zeros before the port.
-            let isShort = parts.port != (parts.isTLS ? 443 : 80) && port.dropFirst().first != UInt8(ascii: "0")
-            guard port.isEmpty || isShort, origin.allSatisfy({ ASCII.lowercased($0) == $0 }) else {
-                return Self(url)?.description
+            let description = text.withUTF8 { bytes -> String? in
+                let origin = bytes[..<parts.origin]
+                // Empty, or a colon and the digits.
+                let port = bytes[parts.host.upperBound..<parts.origin]
+                // The description has no upper case, no default port and no zeros before the port.
+                let isShort = parts.port != (parts.isTLS ? 443 : 80) && port.dropFirst().first != UInt8(ascii: "0")
+                let isCanonical = (port.isEmpty || isShort) && origin.allSatisfy { ASCII.lowercased($0) == $0 }
+                return isCanonical ? String(decoding: origin, as: UTF8.self) : nil
             }
-            return String(text[..<origin.endIndex])
+            return description ?? Self(url)?.description
         }
 
         /// The origin as a URL without a path, with its port if that is not the scheme's default.
