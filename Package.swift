@@ -162,7 +162,7 @@ let package = Package(
             name: "CurlewTests",
             dependencies: [
                 "Curlew", "CurlewAFNetworking", "CurlewAlamofire", "CurlewCore", "CurlewDiskCache", "CurlewLocks",
-                "CurlewRedis", "CurlewTesting", "CNetlink",
+                "CurlewRedis", "CurlewTesting", "CNetlink", "ResilienceSimulation",
             ],
             swiftSettings: strict
         ),

@@ -1,40 +1,4 @@
-package import CurlewCore
-
-/// The resilience features of a client's session.
-package struct Stack: Sendable {
-    package let name: String
-    package var policy = AdmissionPolicy()
-    /// The retries per call, per second and at once.
-    package var budget: (ratio: Double, perSecond: Double, capacity: Double)?
-    /// The rule by which one of several servers is chosen. `nil`: by chance, as behind a single name.
-    package var strategy: EndpointGroup.Strategy?
-    /// When a server is left out.
-    package var ejection: EndpointGroup.Ejection?
-
-    /// The defaults of `RetryBudget`.
-    private static let usual = (ratio: 0.2, perSecond: 1.0, capacity: 20.0)
-
-    package static let none = Stack(name: "none")
-    package static let budget = Stack(name: "budget", budget: usual)
-    package static let roundRobin = Stack(name: "round robin", strategy: .roundRobin)
-    package static let leastOutstanding = Stack(name: "least outstanding", strategy: .leastOutstanding)
-    package static let roundRobinWithEjection = Stack(
-        name: "round robin, ejection", strategy: .roundRobin, ejection: EndpointGroup.Ejection())
-    package static let leastOutstandingWithEjection = Stack(
-        name: "least outstanding, ejection", strategy: .leastOutstanding, ejection: EndpointGroup.Ejection())
-    /// For thousands of clients, each of which needs few retries.
-    package static let smallBudget = Stack(name: "small budget", budget: (ratio: 0.2, perSecond: 0, capacity: 1))
-    package static let breaker = Stack(name: "breaker", policy: AdmissionPolicy(breaker: CircuitBreaker()))
-    package static let adaptive = Stack(name: "adaptive", policy: AdmissionPolicy(concurrency: .adaptive()))
-    package static let serversWord = Stack(name: "server's word", policy: AdmissionPolicy(rateLimit: .server()))
-    package static let budgetAndBreaker = Stack(
-        name: "budget and breaker", policy: AdmissionPolicy(breaker: CircuitBreaker()), budget: usual)
-    /// The parts and numbers of `Resilience.standard`.
-    package static let standard = Stack(
-        name: "standard",
-        policy: AdmissionPolicy(rateLimit: .server(), concurrency: .adaptive(), breaker: CircuitBreaker()),
-        budget: usual)
-}
+internal import CurlewCore
 
 /// A session with its resilience: the same values as in `ResilienceControl` and the same steps, but with the
 /// simulation's time, and numbers of calls instead of tasks.
@@ -46,6 +10,8 @@ struct Client {
     private let keys: AdmissionKeys
     private var admission: AdmissionState
     private var budget: RetryTokenBucket?
+    private let hedging: Hedging?
+    private var hedges = HedgeState()
     private let replicas: Int
     private var endpoints: EndpointState?
     private let isFailure: @Sendable (AttemptOutcome) -> Bool
@@ -53,9 +19,6 @@ struct Client {
     private var waiters: [Int: Int] = [:]
     /// The time of the tick that is scheduled.
     private var tick: Duration?
-
-    /// Buckets count in instants. Only differences matter, so this one can be any.
-    private static let start = ContinuousClock.now
 
     init(_ stack: Stack, replicas: Int) {
         policy = stack.policy
@@ -67,10 +30,8 @@ struct Client {
         // As in a session: without an ejection it decides only which servers a retry avoids.
         isFailure = (stack.ejection ?? EndpointGroup.Ejection()).isFailure
         admission = AdmissionState(stack.policy)
-        budget = stack.budget.map {
-            RetryTokenBucket(
-                ratio: $0.ratio, minimumPerSecond: $0.perSecond, capacity: $0.capacity, now: Self.start)
-        }
+        budget = stack.budget
+        hedging = stack.hedging
         keys = AdmissionKeys(
             rates: policy.rateLimit?.parts.map { _ in "server" } ?? [],
             quota: policy.rateLimit?.followsServer == true ? "server" : nil,
@@ -78,7 +39,7 @@ struct Client {
             circuit: policy.breaker == nil ? nil : "server")
     }
 
-    mutating func deposit(at now: Duration) { budget?.requestStarted(at: Self.start + now) }
+    mutating func deposit(at now: Duration) { budget?.requestStarted(at: Stack.start + now) }
 
     /// Chooses a server for an attempt, if possible not one of those that have failed the call. The choice has to be
     /// given back. It is `nil` if there is no rule.
@@ -86,7 +47,12 @@ struct Client {
         avoiding failed: Set<Int>, at now: Duration, using random: inout Random
     ) -> (replica: Int, choice: EndpointState.Choice?) {
         if let choice = endpoints?.choose(avoiding: failed, at: now, using: &random) { return (choice.index, choice) }
-        return (replicas == 1 ? 0 : Int.random(in: 0..<replicas, using: &random), nil)
+        return (anyReplica(using: &random), nil)
+    }
+
+    /// Returns the server that a request meets if there is no rule.
+    func anyReplica(using random: inout Random) -> Int {
+        replicas == 1 ? 0 : Int.random(in: 0..<replicas, using: &random)
     }
 
     /// Returns whether the server has failed.
@@ -113,12 +79,32 @@ struct Client {
     }
 
     mutating func finish(
-        _ permit: AdmissionState.Permit, _ outcome: AttemptOutcome, _ advice: ServerAdvice?, at now: Duration
+        _ permit: AdmissionState.Permit, _ outcome: AttemptOutcome?, _ advice: ServerAdvice?, at now: Duration
     ) -> News {
         let heard = policy.rateLimit?.followsServer == true ? advice : nil
-        admission.finish(permit, outcome, policy.breaker?.call(outcome), heard, at: now)
+        admission.finish(permit, outcome, outcome.flatMap { policy.breaker?.call($0) }, heard, at: now)
         return decide(at: now)
     }
+
+    // MARK: Second copies
+
+    /// Counts an attempt that is sent. Returns the time after which its second copy may be sent.
+    mutating func hedgeDelay() -> Duration? { hedging.flatMap { hedges.requestStarts($0) } }
+
+    /// Takes a second copy from the share, and admits it if every limit permits it at once.
+    mutating func admitHedge(at now: Duration) -> (AdmissionState.Permit?, News) {
+        guard hedges.take() else { return (nil, []) }
+        let (answer, others) = admission.ask(
+            keys, urgency: RequestPriority.background.urgency, deadline: now, at: now)
+        let news = news(of: others)
+        if case .decided(.admitted(let permit)) = answer { return (permit, news) }
+        hedges.giveBack()
+        return (nil, news)
+    }
+
+    mutating func responseBegan(after latency: Duration) { hedges.responseBegan(after: latency) }
+
+    // MARK: Time
 
     mutating func decide(at now: Duration) -> News {
         admission.waiting > 0 ? news(of: admission.decide(at: now)) : []
@@ -140,10 +126,8 @@ struct Client {
 
     mutating func permitsRetry(after delay: Duration, at now: Duration) -> Bool {
         if admission.circuitIsOpen(keys, after: delay, at: now) { return false }
-        return budget?.retryWanted(at: Self.start + now) ?? true
+        return budget?.retryWanted(at: Stack.start + now) ?? true
     }
-
-    var limit: Int? { admission.concurrency["server"]?.limit }
 
     private mutating func news(of decided: [(AdmissionState.Ticket, AdmissionState.Verdict)]) -> News {
         decided.compactMap { ticket, verdict in waiters.removeValue(forKey: ticket.number).map { ($0, verdict) } }

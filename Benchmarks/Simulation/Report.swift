@@ -20,17 +20,20 @@ package struct Report: Sendable {
     package private(set) var responses: [(sent: Duration, latency: Duration)] = []
     /// The number of events that were carried out.
     package internal(set) var events = 0
-    /// Attempts that were sent, and those among them that the server did not accept.
+    /// Requests that were sent, and those among them that the server did not accept.
     package private(set) var sent = 0
     package private(set) var unaccepted = 0
-    /// Requests that the server served after their clients had given up.
+    /// The second copies among the requests. The others are attempts.
+    package private(set) var hedged = 0
+    /// Requests that the server served after their clients had given up, or had used the other copy.
     package private(set) var inVain = 0
     package private(set) var served = 0
 
     init(scenario: Scenario, stack: String) { (self.scenario, self.stack) = (scenario, stack) }
 
-    mutating func sent(at now: Duration, _ reply: Upstream.Reply) {
+    mutating func sent(_ copy: HedgeRace.Copy, _ reply: Upstream.Reply) {
         sent += 1
+        if copy == .second { hedged += 1 }
         if case .accepted = reply { return }
         unaccepted += 1
     }
@@ -63,8 +66,20 @@ package struct Report: Sendable {
     /// The time from the end of the trouble until calls succeed again: at least 95 of 100 that arrive in five seconds.
     /// `nil` if that does not happen before the simulation ends.
     package var recovery: Duration? {
-        let seconds = Int(scenario.end / .seconds(1))..<Int(scenario.length / .seconds(1)) - 4
-        let found = seconds.first { goodput(in: .seconds($0)..<(.seconds($0 + 5))) >= 0.95 }
+        let length = Int(scenario.length / .seconds(1))
+        var seconds = [(calls: Int, successes: Int)](repeating: (0, 0), count: length)
+        for call in ended {
+            let second = Int(call.arrived / .seconds(1))
+            guard second < length else { continue }
+            seconds[second].calls += 1
+            if call.isSuccess { seconds[second].successes += 1 }
+        }
+        let found = (Int(scenario.end / .seconds(1))..<length - 4).first { second in
+            let (calls, successes) = seconds[second..<second + 5].reduce((0, 0)) {
+                ($0.0 + $1.calls, $0.1 + $1.successes)
+            }
+            return Double(successes) >= 0.95 * Double(max(calls, 1))
+        }
         return found.map { .seconds($0) - scenario.end }
     }
 }

@@ -18,7 +18,10 @@ package struct Scenario: Sendable {
     /// `timeouts.queue`
     var queueTimeout = Duration.seconds(2)
     /// The default of `RetryPolicy`.
-    var retryLimit = 2
+    package var retryLimit = 2
+
+    /// The requests per second that the servers can take without trouble.
+    var requestsPerSecond: Int { upstream.acceptedPerSecond ?? Int(upstream.capacity) * replicas }
 
     package var all: Range<Duration> { .zero..<length }
 
@@ -69,6 +72,16 @@ package struct Scenario: Sendable {
         scenario.upstream.workers = 10
         scenario.upstream.queueLimit = 1_000
         scenario.upstream.phases = [Upstream.Phase(trouble: .dead, times: .seconds(10)..<(.seconds(70)))]
+        return scenario
+    }
+
+    /// One request of fifty takes half a second longer, as if it met a pause of the server.
+    package static func tail(clients: Int = 10) -> Scenario {
+        var scenario = Scenario(name: "tail")
+        scenario.clients = clients
+        scenario.callsPerSecond = 500
+        scenario.upstream.stalled = 0.02
+        scenario.upstream.stall = .milliseconds(500)
         return scenario
     }
 

@@ -4,12 +4,14 @@ internal import Foundation
 /// Clients that call a server or several, in virtual time.
 ///
 ///     arrival ─▶ ask ─┬─▶ send ─▶ Upstream ─▶ served ─┬─▶ the call has succeeded
-///        ▲            ├─▶ wait ─▶ verdict, or time    └─▶ in vain: the client has given up
+///        ▲            │     └─ hedge ─▶ second copy   └─▶ in vain: the client has given up, or uses the other copy
+///        │            ├─▶ wait ─▶ verdict, or time
 ///        │            └─▶ refused: the call has failed
 ///        └ a pause ◀── retry? ◀── refused by the server, or timed out
 ///
 /// Calls arrive at random times and at random clients, independently of the results of earlier calls. All decisions
-/// are those of `AdmissionState`, `EndpointState`, `RetryTokenBucket` and `Backoff`; this type only delivers the messages.
+/// are those of `AdmissionState`, `EndpointState`, `HedgeState`, `HedgeRace`, `RetryTokenBucket` and `Backoff`; this type
+/// only delivers the messages.
 package struct Simulation {
     private enum Event {
         case arrival
@@ -17,8 +19,9 @@ package struct Simulation {
         case queueTimeout(call: Int, attempt: Int)
         case tick(client: Int)
         case served(Upstream.Job)
-        case reply(Upstream.Job, status: Int, retryAfter: String?)
+        case refusal(Upstream.Job, ResponseHead)
         case timeout(Upstream.Job, isConnected: Bool)
+        case hedge(Upstream.Job)
         case retry(call: Int)
     }
 
@@ -26,7 +29,7 @@ package struct Simulation {
         enum Stage {
             case between
             case waiting(AdmissionState.Ticket)
-            case sent(AdmissionState.Permit)
+            case sent(Exchange)
         }
 
         let client: Int
@@ -107,14 +110,13 @@ package struct Simulation {
             beginJobs(of: job.replica)
             guard isWanted(job) else { return report.served(at: now, after: nil) }
             report.served(at: now, after: age(of: job))
-            end(job, AttemptOutcome(status: 200, latency: age(of: job)), retryAfter: nil)
-        case .reply(let job, let status, let retryAfter):
-            guard isWanted(job) else { return }
-            end(job, AttemptOutcome(status: status, latency: age(of: job)), retryAfter: retryAfter)
+            end(job, .response(ResponseHead(status: 200)))
+        case .refusal(let job, let head):
+            if isWanted(job) { end(job, .response(head)) }
         case .timeout(let job, let isConnected):
-            guard isWanted(job) else { return }
-            let error = isConnected ? Self.timeout : Self.connectTimeout
-            end(job, AttemptOutcome(error: error, latency: age(of: job)), retryAfter: nil)
+            if isWanted(job) { end(job, .failure(isConnected ? Self.timeout : Self.connectTimeout)) }
+        case .hedge(let job):
+            if isWanted(job) { hedge(job) }
         case .retry(let number):
             ask(number)
         }
@@ -166,16 +168,35 @@ package struct Simulation {
 
     private mutating func send(_ number: Int, _ permit: AdmissionState.Permit) {
         guard let call = calls[number] else { return }
-        calls[number]?.stage = .sent(permit)
-        let job = Upstream.Job(call: number, attempt: call.attempt, replica: call.replica)
-        let reply = upstreams[call.replica].receive(job, at: now)
-        report.sent(at: now, reply)
+        calls[number]?.stage = .sent(Exchange(permit))
+        let job = Upstream.Job(call: number, attempt: call.attempt, copy: .first, replica: call.replica)
+        if let delay = clients[call.client].hedgeDelay() { events.add(.hedge(job), at: now + delay) }
+        send(job)
+    }
+
+    /// Sends the second copy of a job, if the race, the share and the limits permit it. It meets the same server, if
+    /// there is a rule that has chosen it.
+    private mutating func hedge(_ job: Upstream.Job) {
+        guard let call = calls[job.call], case .sent(var exchange) = call.stage, exchange.beginHedge() else { return }
+        let (permit, news) = clients[call.client].admitHedge(at: now)
+        if let permit { exchange.hedgeIsSent(permit) } else { exchange.hedgeWasRefused() }
+        calls[job.call]?.stage = .sent(exchange)
+        if permit != nil {
+            let replica = call.choice?.index ?? clients[call.client].anyReplica(using: &random)
+            send(Upstream.Job(call: job.call, attempt: job.attempt, copy: .second, replica: replica))
+        }
+        carryOut(news, of: call.client)
+    }
+
+    private mutating func send(_ job: Upstream.Job) {
+        let reply = upstreams[job.replica].receive(job, at: now)
+        report.sent(job.copy, reply)
         switch reply {
         case .accepted:
             beginJobs(of: job.replica)
             events.add(.timeout(job, isConnected: true), at: now + scenario.timeout)
-        case .refused(let status, let retryAfter):
-            events.add(.reply(job, status: status, retryAfter: retryAfter), at: now + Self.roundTrip)
+        case .refused(let head):
+            events.add(.refusal(job, head), at: now + Self.roundTrip)
         case .nothing:
             events.add(.timeout(job, isConnected: false), at: now + scenario.timeout)
         }
@@ -189,29 +210,45 @@ package struct Simulation {
 
     // MARK: Ends of attempts
 
-    /// Whether the client still waits for this attempt.
+    /// Whether the client still waits for this copy of an attempt.
     private func isWanted(_ job: Upstream.Job) -> Bool {
-        if let call = calls[job.call], call.attempt == job.attempt, case .sent = call.stage { true } else { false }
+        guard let call = calls[job.call], call.attempt == job.attempt, case .sent(let exchange) = call.stage
+        else { return false }
+        return exchange.isRunning(job.copy)
     }
 
+    /// The time since the first copy was sent.
     private func age(of job: Upstream.Job) -> Duration {
-        if case .sent(let permit)? = calls[job.call]?.stage { now - permit.admitted } else { .zero }
+        if case .sent(let exchange)? = calls[job.call]?.stage { now - exchange.permit.admitted } else { .zero }
     }
 
-    private mutating func end(_ job: Upstream.Job, _ outcome: AttemptOutcome, retryAfter: String?) {
-        guard let call = calls[job.call], case .sent(let permit) = call.stage else { return }
-        let fields = retryAfter.map { HTTPHeaders([HTTPHeader(name: "Retry-After", value: $0)]) }
-        // The date matters only for fields that have a date. The server sends none.
-        let advice = fields.flatMap { ServerAdvice($0, status: outcome.status ?? 0, now: .distantPast) }
+    private mutating func end(_ job: Upstream.Job, _ answer: Exchange.Answer) {
+        guard let call = calls[job.call], case .sent(var exchange) = call.stage else { return }
+        guard let result = exchange.end(job.copy, answer, at: now) else {
+            calls[job.call]?.stage = .sent(exchange)
+            return
+        }
         calls[job.call]?.stage = .between
-        giveBackServer(of: job.call, outcome)
-        let news = clients[call.client].finish(permit, outcome, advice, at: now)
-        if outcome.status == 200 {
+        giveBackServer(of: job.call, result.outcome)
+        var news: Client.News = []
+        if let latency = result.latency { clients[call.client].responseBegan(after: latency) }
+        if let permit = exchange.secondPermit {
+            let (outcome, head) = result.unused
+            news += clients[call.client].finish(permit, outcome, advice(of: head), at: now)
+        }
+        let advice = advice(of: result.head)
+        news += clients[call.client].finish(exchange.permit, result.outcome, advice, at: now)
+        if result.outcome.status == 200 {
             conclude(job.call, isSuccess: true)
         } else {
             retryOrFail(job.call, after: advice?.pause)
         }
         carryOut(news, of: call.client)
+    }
+
+    private func advice(of head: ResponseHead?) -> ServerAdvice? {
+        // The date matters only for fields that have a date. The server sends none.
+        head.flatMap { ServerAdvice($0.headers, status: $0.status, now: .distantPast) }
     }
 
     /// Ends the use of the attempt's server. `outcome` is `nil` if it was not asked.

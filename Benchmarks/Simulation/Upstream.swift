@@ -1,3 +1,4 @@
+internal import CurlewCore
 internal import Foundation
 
 /// A server with some workers and a queue before them.
@@ -10,6 +11,9 @@ struct Upstream {
         var workers = 50
         /// The mean of the time for one request, which is distributed exponentially.
         var serviceTime = Duration.milliseconds(50)
+        /// The share of requests that take longer by `stall`, and this time.
+        var stalled = 0.0
+        var stall = Duration.zero
         /// The number of requests that wait for a worker. Others get a 503 at once.
         var queueLimit = 5_000
         var phases: [Phase] = []
@@ -17,7 +21,7 @@ struct Upstream {
         var acceptedPerSecond: Int?
 
         /// The requests per second that the server can serve without trouble.
-        var capacity: Double { Double(workers) / (serviceTime / .seconds(1)) }
+        var capacity: Double { Double(workers) / ((serviceTime + stall * stalled) / .seconds(1)) }
     }
 
     /// A time in which the server has trouble.
@@ -33,19 +37,23 @@ struct Upstream {
         let times: Range<Duration>
     }
 
-    /// One attempt of a call.
+    /// One copy of an attempt of a call.
     struct Job: Hashable {
         let call: Int
         let attempt: Int
+        let copy: HedgeRace.Copy
         /// The index of the server.
         let replica: Int
     }
 
     enum Reply {
         case accepted
-        case refused(status: Int, retryAfter: String?)
+        case refused(ResponseHead)
         case nothing
     }
+
+    private static let tooManyRequests = ResponseHead(status: 429, headers: ["Retry-After": "1"])
+    private static let overloaded = ResponseHead(status: 503)
 
     let settings: Settings
     private var queue: [Job] = []
@@ -68,10 +76,10 @@ struct Upstream {
         if let most = settings.acceptedPerSecond {
             let second = Int(now / .seconds(1))
             if accepted.second != second { accepted = (second, 0) }
-            guard accepted.count < most else { return .refused(status: 429, retryAfter: "1") }
+            guard accepted.count < most else { return .refused(Self.tooManyRequests) }
             accepted.count += 1
         }
-        guard waiting < settings.queueLimit else { return .refused(status: 503, retryAfter: nil) }
+        guard waiting < settings.queueLimit else { return .refused(Self.overloaded) }
         queue.append(job)
         return .accepted
     }
@@ -88,6 +96,7 @@ struct Upstream {
         }
         var time = random.exponential(settings.serviceTime)
         if case .slow(let factor)? = trouble(at: now) { time = time * factor }
+        if settings.stalled > 0, Double.random(in: 0..<1, using: &random) < settings.stalled { time += settings.stall }
         return (job, time)
     }
 
