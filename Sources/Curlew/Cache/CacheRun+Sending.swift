@@ -26,8 +26,8 @@ extension CacheRun {
             await cacheSink.storage?.drop()
             delivery?.detach()
             if let stored, isFailureOfServer(error, cacheSink.fate), allowsOnFailure(stored) {
-                if case .withheld = cacheSink.fate {
-                    return try await serveInsteadOfFailure(stored, .brokenResponse(error))
+                if case .withheld(let response) = cacheSink.fate {
+                    return try await serveInsteadOfFailure(stored, .brokenResponse(response.head, error))
                 }
                 return try await serveInsteadOfFailure(stored, .noResponse(error))
             }
@@ -138,9 +138,18 @@ extension CacheRun {
     private enum Failure {
         case noResponse(CurlewError)
         /// The response was withheld, and has broken off or is longer than what is kept.
-        case brokenResponse(CurlewError)
+        case brokenResponse(ResponseHead, CurlewError)
         /// The response was withheld. The outcome is that of its exchange.
         case response(ProvisionalResponse, TransferOutcome)
+
+        /// What limits and circuits learn of it.
+        var recorded: TransferMetrics.FailureBehindStored {
+            switch self {
+            case .noResponse(let error): .init(head: nil, error: error)
+            case .brokenResponse(let head, let error): .init(head: head, error: error)
+            case .response(let response, _): .init(head: response.head, error: nil)
+            }
+        }
     }
 
     private mutating func serveInsteadOfFailure(
@@ -148,11 +157,14 @@ extension CacheRun {
         _ failure: Failure
     ) async throws(CurlewError) -> TransferOutcome {
         await endFetch(.failed)
-        if !isInBackground, let served = try await serve(stored, .whole, .stale(.ifError)) { return served }
+        if !isInBackground, var served = try await serve(stored, .whole, .stale(.ifError)) {
+            served.metrics.failureBehindStored = failure.recorded
+            return served
+        }
         switch failure {
         case .noResponse(let error): throw error
         // The response has no reader.
-        case .brokenResponse(let error) where isInBackground: throw error
+        case .brokenResponse(_, let error) where isInBackground: throw error
         case .response(_, let outcome) where isInBackground: return outcome
         // Only a part of the response was kept, so the request is sent again.
         case .brokenResponse: return try await send(.miss, adding: [])

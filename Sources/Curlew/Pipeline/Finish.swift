@@ -112,6 +112,8 @@ extension Run {
         }
         error.url = request.asGiven(error.url ?? snapshot?.url)
         error.attempt = attempt.number
+        // This attempt was not sent, but an earlier one may have taken effect.
+        if error.isSafeToRetry, request.mayHaveTakenEffect { error.isSafeToRetry = false }
         return RunResult(
             request: snapshot,
             error: error,
@@ -164,6 +166,7 @@ extension Run {
         }
         // The transport only knows the last exchange: an earlier one may have been carried out by the server.
         if !attempt.hops.isEmpty, error.isSafeToRetry, request.wasCarriedOut { error.isSafeToRetry = false }
+        if error.isSafeToRetry, request.mayHaveTakenEffect { error.isSafeToRetry = false }
         error.nameUnpinnedKey()
         error.metrics = exchange.metrics
         if error.responseCode == nil { error.responseCode = response?.head.status }

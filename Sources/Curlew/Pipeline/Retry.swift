@@ -221,9 +221,7 @@ extension Run {
             return .end(result.failing(with: request.cancellation, resumeData: nil))
         }
         retries = RetryHistory(count: retries.count + 1)
-        if let total = budget.total {
-            budget = TimeoutBudget(total: RequestDeadline.bound(total) ?? total, started: .now)
-        }
+        if let total = budget.total { budget = RequestDeadline.bound(total) }
         request.eventSink?.emit { [request] in $0.requestIsRetrying(request) }
         return .nextAttempt
     }

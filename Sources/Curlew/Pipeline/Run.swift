@@ -163,9 +163,7 @@ extension Run {
             ?? request.record.withLock { $0.attemptOptions(in: request.context) }
         attempt = OngoingAttempt(number: retries.count, options: options)
         // The total timeout starts with the first attempt, but not before there is demand.
-        guard options.sawDemand, budget.total == nil, let total = RequestDeadline.bound(options.totalTimeout)
-        else { return }
-        budget = TimeoutBudget(total: total, started: .now)
+        if options.sawDemand, budget.total == nil { budget = RequestDeadline.bound(options.totalTimeout) }
     }
 
     var events: EventSink? { attempt.options.events }

@@ -19,8 +19,13 @@ public enum RequestDeadline {
     // A class: the size of a `ContinuousClock.Instant` is not known at compile time, so a stored one is slow to read.
     private final class Limit: Sendable {
         let instant: ContinuousClock.Instant
+        /// The time that was left when the deadline was set.
+        let whole: Duration
 
-        init(_ instant: ContinuousClock.Instant) { self.instant = instant }
+        init(_ instant: ContinuousClock.Instant) {
+            self.instant = instant
+            whole = max(instant - .now, .zero)
+        }
     }
 
     @TaskLocal private static var limit: Limit?
@@ -51,10 +56,13 @@ public enum RequestDeadline {
 
     /// Returns the total timeout of a request that starts now: `total`, or the time until the deadline if that is
     /// shorter.
-    static func bound(_ total: Duration?) -> Duration? {
-        guard let limit else { return total }
-        let left = max(limit.instant - .now, .zero)
-        return total.map { min($0, left) } ?? left
+    static func bound(_ total: Duration?) -> TimeoutBudget {
+        let now = ContinuousClock.now
+        let left = limit.map { max($0.instant - now, .zero) }
+        if let limit, let left, total.map({ left < $0 }) ?? true {
+            return TimeoutBudget(total: left, started: now, whole: total.map { min($0, limit.whole) } ?? limit.whole)
+        }
+        return total.map { TimeoutBudget(total: $0, started: now) } ?? .unlimited
     }
 
     /// The field in which gRPC sends the remaining time.

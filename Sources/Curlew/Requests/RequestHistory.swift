@@ -49,6 +49,15 @@ extension Request {
         let (first, last) = record.withLock { $0.history.methods }
         return first?.isIdempotent == false && first != last
     }
+
+    /// Whether an earlier attempt may have taken effect, and the server would not recognize another one.
+    var mayHaveTakenEffect: Bool {
+        let history = record.withLock(\.history)
+        guard history.methods.first?.isIdempotent == false else { return false }
+        let field = history.lastFinalRequest?.value(forHTTPHeaderField: "Idempotency-Key")
+        if field != nil || hasIdempotencyKey { return false }
+        return history.attempts.contains { !$0.identifiers.isEmpty && $0.error?.isSafeToRetry == false }
+    }
 }
 
 /// One attempt of a request: the requests that it made, redirects included, and how it ended.

@@ -13,9 +13,9 @@ internal import CurlewLocks
 ///                                                                  ├─ cancel: the loser's control
 ///                                                                  └─ resume: the winner's, if its head was held
 ///
-/// While it is alone, the first copy passes its upload progress and informational responses to the sink. Once a second
-/// copy has begun, each copy keeps its events until it has won, because calls of the sink must not overlap. For the
-/// same reason a second copy that is due while the first one is making such a call waits until the call returns.
+/// While it is alone, the first copy passes its upload progress and informational responses to the sink. While a second
+/// copy runs, each copy keeps its events until it has won, because calls of the sink must not overlap. If the second one
+/// is refused or fails, the first one is alone again. For the same reason a second copy that is due while the first one is making such a call waits until the call returns.
 ///
 /// The race is decided under the lock, and its commands are carried out without it: a control may be a user's. In
 /// between, the following may happen:
@@ -36,6 +36,12 @@ final class HedgedCopies: TurnControl {
         var sent: (bytes: Int64, expected: Int64?)?
         /// A head that has not been delivered.
         var head: ResponseHead?
+
+        /// Delivers the events that precede the head.
+        func deliver(to sink: any TransferSink) {
+            for head in informational { sink.didReceive(informational: head) }
+            if let sent { sink.didSend(bodyBytes: sent.bytes, of: sent.expected) }
+        }
     }
 
     private struct CopyState: Sendable {
@@ -43,7 +49,7 @@ final class HedgedCopies: TurnControl {
         var backlog = Backlog()
         /// The copy's head, if it is bad and arrived before the race was decided.
         var badHead: ResponseHead?
-        /// The copy's outcome, if it got a bad head or failed before the race was decided.
+        /// The copy's outcome, if it has won, or got a bad head or failed before the race was decided.
         var outcome: AttemptOutcome?
         /// The time from the beginning until the copy was sent.
         var start = Duration.zero
@@ -59,6 +65,8 @@ final class HedgedCopies: TurnControl {
         var race = HedgeRace()
         var first = CopyState()
         var second = CopyState()
+        /// Whether the owner has ended the request, for a reason that says nothing about the copies' server.
+        var isEndedByOwner = false
         /// Whether a copy is calling the sink.
         var isForwarding = false
         /// Resolved when the first copy's call has returned. Only set if the second copy waits for that.
@@ -73,7 +81,8 @@ final class HedgedCopies: TurnControl {
 
         /// Whether the copy may call the sink.
         func mayCallSink(_ copy: HedgeRace.Copy) -> Bool {
-            race.winner == copy || (copy == .first && race.winner == nil && !race.isHedged)
+            if let winner = race.winner { return winner == copy }
+            return copy == .first && [.absent, .failed].contains(race.stage(of: .second))
         }
 
         func controls(_ commands: HedgeRace.Commands) -> Commanded {
@@ -103,7 +112,10 @@ final class HedgedCopies: TurnControl {
     func resumeReceiving() { controls.resumeReceiving() }
     func suspend() { controls.suspend() }
     func resume() { controls.resume() }
-    func cancel(with error: CurlewError) { controls.cancel(with: error) }
+    func cancel(with error: CurlewError) {
+        state.withLock { $0.isEndedByOwner = true }
+        controls.cancel(with: error)
+    }
 
     /// Called by the sink within `didReceive(body:)`, so there is a winner. Over a transport without turns, each call
     /// is a turn.
@@ -159,16 +171,22 @@ final class HedgedCopies: TurnControl {
 
     /// Calls the sink if the copy may do so; otherwise keeps the event for later. Of a copy that has lost, nothing is
     /// kept.
-    func forward(from copy: HedgeRace.Copy, otherwise keep: (inout Backlog) -> Void, _ call: () -> Void) {
-        let mayCallSink = state.withLock { state in
-            if state.mayCallSink(copy) {
-                state.isForwarding = true
-                return true
+    func forward(
+        from copy: HedgeRace.Copy, to sink: any TransferSink, otherwise keep: (inout Backlog) -> Void,
+        _ call: () -> Void
+    ) {
+        let former = state.withLock { state -> Backlog? in
+            guard state.mayCallSink(copy) else {
+                if state.race.winner == nil { keep(&state[copy].backlog) }
+                return nil
             }
-            if state.race.winner == nil { keep(&state[copy].backlog) }
-            return false
+            state.isForwarding = true
+            // A head follows later, with `deliverHeldHead`.
+            let head = state[copy].backlog.head
+            return exchange(&state[copy].backlog, with: Backlog(head: head))
         }
-        guard mayCallSink else { return }
+        guard let former else { return }
+        former.deliver(to: sink)
         call()
         let forwarded = state.withLock { state in
             state.isForwarding = false
@@ -186,10 +204,8 @@ final class HedgedCopies: TurnControl {
             let (verdict, commands) = state.race.headArrived(of: copy, isGood: isGood)
             if verdict != .drop { state[copy].backlog.head = head }
             if !wasDecided {
-                if !isGood {
-                    state[copy].badHead = head
-                    state[copy].outcome = AttemptOutcome(status: head.status, latency: elapsed - state[copy].start)
-                }
+                if !isGood { state[copy].badHead = head }
+                state[copy].outcome = AttemptOutcome(status: head.status, latency: elapsed - state[copy].start)
                 let firstIsSlow = firstWasRunning && state.race.winner == .second
                 if copy == .first ? isGood : firstIsSlow { state.latency = elapsed }
             }
@@ -216,8 +232,7 @@ final class HedgedCopies: TurnControl {
             return exchange(&state[copy].backlog, with: Backlog())
         }
         guard let backlog, let head = backlog.head else { return nil }
-        for head in backlog.informational { sink.didReceive(informational: head) }
-        if let sent = backlog.sent { sink.didSend(bodyBytes: sent.bytes, of: sent.expected) }
+        backlog.deliver(to: sink)
         return sink.didReceive(head: head)
     }
 
@@ -228,7 +243,7 @@ final class HedgedCopies: TurnControl {
         let (commanded, former) = state.withLock { state in
             var commands = HedgeRace.Commands()
             if case .failure(let error) = result {
-                if state.race.winner == nil, state[copy].outcome == nil {
+                if state.race.winner == nil, state[copy].outcome == nil, !state.isEndedByOwner {
                     state[copy].outcome = AttemptOutcome.ofFailure(error, after: elapsed - state[copy].start)
                 }
                 commands = state.race.failed(copy)
@@ -246,8 +261,9 @@ final class HedgedCopies: TurnControl {
 
     // MARK: After both have ended
 
-    /// Returns the outcome and the bad head of a copy whose response is not used.
-    func unusedResult(of copy: HedgeRace.Copy) -> (AttemptOutcome?, ResponseHead?) {
-        state.withLock { ($0[copy].outcome, $0[copy].badHead) }
-    }
+    /// Returns the outcome of a copy. `nil` if it was cancelled, because it had lost.
+    func outcome(of copy: HedgeRace.Copy) -> AttemptOutcome? { state.withLock { $0[copy].outcome } }
+
+    /// Returns the head of a copy, if it is bad and arrived before the race was decided.
+    func badHead(of copy: HedgeRace.Copy) -> ResponseHead? { state.withLock { $0[copy].badHead } }
 }

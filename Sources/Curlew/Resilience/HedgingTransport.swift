@@ -165,19 +165,27 @@ struct HedgedExchange: Sendable {
 
     /// Releases the permit of the second copy, counts the copy, and adds it to the metrics.
     ///
-    /// The run records the winner's outcome for the attempt's own permit, so the second permit gets the loser's. That
-    /// is `nil` if the loser was cancelled. Each outcome is recorded once.
+    /// Each permit gets the outcome of its own copy, because they may be those of different circuits, or of different
+    /// phases of one: if the second copy has won, the run takes `unusedOutcome` for the attempt's permit. A copy that
+    /// was cancelled because it has lost has no outcome.
     private func conclude(
         _ second: SecondCopy, _ winner: HedgeRace.Copy, _ result: Result<TransferOutcome, CurlewError>,
         unused: TransferMetrics?
     ) -> Result<TransferOutcome, CurlewError> {
-        let (outcome, head) = copies.unusedResult(of: winner.other)
+        var outcome = copies.outcome(of: .second)
+        // The run records a failure after the head, and decides about the total timeout.
+        if winner == .second, case .failure = result { outcome = nil }
+        if outcome?.error?.code == .totalTimedOut { outcome = nil }
+        // The run knows the head of the winner.
+        let head = copies.badHead(of: winner.other)
         let followsServer = transport.resilience.policy.rateLimit?.followsServer == true
         let advice =
             followsServer ? head.flatMap { ServerAdvice($0.headers, status: $0.status, now: Date()) } : nil
         transport.resilience.finish(second.permit, outcome: outcome, advice: advice)
         if winner == .second { transport.resilience.countHedgeWon() }
-        let hedge = Hedge(delay: second.delay, hasWon: winner == .second, unused: unused)
+        let hedge = Hedge(
+            delay: second.delay, hasWon: winner == .second, unused: unused,
+            unusedOutcome: copies.outcome(of: winner.other))
         let change = { (metrics: inout TransferMetrics.Values) in
             metrics.hedge = hedge
             // The exchange began with the first copy.
@@ -208,13 +216,13 @@ private final class CopySink: TransferSink {
 
     func didReceive(informational head: ResponseHead) {
         copies.forward(
-            from: copy, otherwise: { $0.informational.append(head) },
+            from: copy, to: sink, otherwise: { $0.informational.append(head) },
             { sink.didReceive(informational: head) })
     }
 
     func didSend(bodyBytes: Int64, of expected: Int64?) {
         copies.forward(
-            from: copy, otherwise: { $0.sent = (bodyBytes, expected) },
+            from: copy, to: sink, otherwise: { $0.sent = (bodyBytes, expected) },
             { sink.didSend(bodyBytes: bodyBytes, of: expected) })
     }
 

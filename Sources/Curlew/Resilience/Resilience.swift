@@ -146,7 +146,8 @@ public enum ResilienceDecision: Sendable, Hashable, CustomStringConvertible {
 /// A decision of a session's resilience that concerns more than one request, with its reason in `description`.
 ///
 /// Monitors of the session receive each one: see ``EventMonitor/session(_:didDecide:)``. Circuits have the names that
-/// they have in ``ResilienceSnapshot``.
+/// they have in ``ResilienceSnapshot``. A name may have the key of a request or of a ``ResilienceScope`` in it, which may
+/// be secret, so `description` has only its origin. A circuit that nobody uses is forgotten without an event.
 public enum SessionDecision: Sendable, Hashable, CustomStringConvertible {
     /// A circuit is open for this time. After it, the next request is sent as a probe.
     case circuitOpened(String, for: Duration, because: CircuitBreaker.OpeningCause)
@@ -154,7 +155,7 @@ public enum SessionDecision: Sendable, Hashable, CustomStringConvertible {
     case circuitClosed(String)
     /// An endpoint has failed too often, and gets no request for this time.
     case endpointEjected(URL, for: Duration)
-    /// An endpoint is back in its group.
+    /// An endpoint is back in its group: a request to it has succeeded, or too many others are ejected.
     case endpointReturned(URL)
     /// The second copy of a slow request to this origin was due, and was not sent.
     case hedgeRefused(String, because: Hedging.Refusal)
@@ -163,28 +164,36 @@ public enum SessionDecision: Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .circuitOpened(let name, let time, let cause):
-            switch cause {
-            case .failures(let count, let calls):
-                "\(name): open for \(time), because \(count) of \(calls) attempts failed"
-            case .slow(let count, let calls):
-                "\(name): open for \(time), because \(count) of \(calls) attempts were slow"
-            case .probe: "\(name): open for \(time), because its probe failed"
-            }
-        case .circuitClosed(let name): "\(name): closed, because its probes succeeded"
+            "\(Self.origin(in: name)): open for \(time), because \(Self.text(of: cause))"
+        case .circuitClosed(let name): "\(Self.origin(in: name)): closed, because its probes succeeded"
         case .endpointEjected(let url, let time): "\(url.absoluteString): no requests for \(time), because it failed"
         case .endpointReturned(let url): "\(url.absoluteString): requests again"
         case .hedgeRefused(let origin, .share): "\(origin): no second copy, because their share is used up"
         case .hedgeRefused(let origin, .limits): "\(origin): no second copy, because a limit does not permit it"
         }
     }
+
+    private static func text(of cause: CircuitBreaker.OpeningCause) -> String {
+        switch cause {
+        case .failures(let count, let calls): "\(count) of \(calls) attempts failed"
+        case .slow(let count, let calls): "\(count) of \(calls) attempts were slow"
+        case .probe: "its probe failed"
+        }
+    }
 }
 
 extension SessionDecision {
-    init(_ circuit: String, _ change: CircuitState.Change, at now: Duration) {
+    init(_ circuit: String, _ change: CircuitState.Change) {
         switch change {
-        case .opened(let end, let cause): self = .circuitOpened(circuit, for: end - now, because: cause)
+        case .opened(let time, let cause): self = .circuitOpened(circuit, for: time, because: cause)
         case .closed: self = .circuitClosed(circuit)
         }
+    }
+
+    /// Returns the origin with which the name of a circuit begins, or else only that it is a circuit.
+    private static func origin(in name: String) -> String {
+        let first = name.prefix { $0 != " " }
+        return URL(string: String(first)).flatMap(ConnectionSnapshot.Origin.init)?.description ?? "a circuit"
     }
 }
 

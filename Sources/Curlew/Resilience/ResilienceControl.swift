@@ -154,7 +154,7 @@ package final class ResilienceControl: Sendable {
         change { state, now in
             state.admission.finish(permit, outcome, call, advice, at: now)
             for (circuit, change) in exchange(&state.admission.circuitChanges, with: []) {
-                state.observer?(SessionDecision(circuit, change, at: now))
+                state.observer?(SessionDecision(circuit, change))
             }
         }
     }
@@ -212,8 +212,11 @@ package final class ResilienceControl: Sendable {
     private func scheduleTick(_ state: inout State, at now: Duration) {
         guard let turn = state.admission.nextTurn(at: now), state.ticks.last.map({ turn < $0 }) ?? true else { return }
         state.ticks.append(turn)
-        Self.timer.asyncAfter(deadline: .now() + .nanoseconds(CancellableSleep.nanoseconds(turn - now) + 1)) {
+        // A turn may be centuries away, so the tick is at most an hour away. One that fires too early decides nothing.
+        let wait = CancellableSleep.nanoseconds(min(turn - now, .seconds(3_600)))
+        Self.timer.asyncAfter(deadline: .now() + .nanoseconds(wait + 1)) {
             [weak self] in
+            // Removed first, so that the next turn gets a tick.
             self?.change { state, _ in state.ticks.removeAll { $0 == turn } }
         }
     }
@@ -242,8 +245,12 @@ package final class ResilienceControl: Sendable {
         return state.withLock { state in
             let full = RetryTokenBucket(
                 ratio: budget.ratio, minimumPerSecond: budget.minimumPerSecond, capacity: budget.capacity, now: now)
-            // Bounded, so that origins that are used once do not accumulate. A forgotten budget starts full.
-            if state.budgets.count >= Self.manyBudgets, state.budgets[origin] == nil { state.budgets = [:] }
+            // Origins that are used once must not accumulate. A forgotten budget starts full, so the full ones go, or all
+            // if most are not full.
+            if state.budgets.count >= Self.manyBudgets, state.budgets[origin] == nil {
+                state.budgets = state.budgets.filter { !$0.value.isFull(at: now) }
+                if state.budgets.count > Self.manyBudgets / 2 { state.budgets = [:] }
+            }
             return body(&state.budgets[origin, default: full], now)
         }
     }
@@ -299,7 +306,7 @@ final class EndpointControl: Sendable {
         return state.withLock { state in
             var random = SystemRandomNumberGenerator()
             let choice = state.choose(avoiding: failed, at: now, using: &random)
-            report(&state, at: now)
+            report(&state)
             return choice
         }
     }
@@ -312,16 +319,16 @@ final class EndpointControl: Sendable {
         let now = now
         state.withLock { state in
             state.finish(choice, isFailure: isFailure, at: now)
-            report(&state, at: now)
+            report(&state)
         }
         return isFailure == true
     }
 
-    private func report(_ state: inout EndpointState, at now: Duration) {
+    private func report(_ state: inout EndpointState) {
         for (index, change) in exchange(&state.changes, with: []) {
             let url = Redaction.redacted(bases[index].url)
             switch change {
-            case .ejected(let end): observer?(.endpointEjected(url, for: end - now))
+            case .ejected(let time): observer?(.endpointEjected(url, for: time))
             case .returned: observer?(.endpointReturned(url))
             }
         }

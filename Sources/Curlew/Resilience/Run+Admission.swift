@@ -118,12 +118,14 @@ extension Run {
         events?.emit { [request] in $0.request(request, didDecide: .attempt(admission)) }
     }
 
-    /// Releases the permit and the endpoint of an attempt that has ended, and records its outcome. The only other
-    /// outcome that is recorded is that of a hedge's loser, which has a permit of its own (`HedgedExchange.conclude`).
+    /// Releases the permit and the endpoint of an attempt that has ended, and records its outcome. A second copy has a
+    /// permit of its own, which gets that copy's outcome (`HedgedExchange.conclude`).
     func recordOutcome(of result: RunResult) {
         endpoints?.finish(result.error) { elapsed in
             guard !request.isCancelled, !result.isFromCache else { return nil }
-            return attempt.redirectAway ?? result.outcome(admittedFor: elapsed)
+            // An endpoint is chosen before the attempt is admitted.
+            let age = admission?.permit.flatMap { request.context.resilience?.age(of: $0) }
+            return attempt.redirectAway ?? outcome(of: result, after: min(elapsed, age ?? elapsed))
         }
         guard let control = request.context.resilience, let permit = admission?.permit else { return }
         admission?.permit = nil
@@ -132,10 +134,29 @@ extension Run {
         if let redirect = attempt.redirectAway {
             return control.finish(permit, outcome: nil, advice: nil, seenByCircuit: redirect)
         }
+        let failure = result.metrics?.failureBehindStored
+        let head = failure != nil ? failure?.head : result.response?.head
         let advice =
             control.policy.rateLimit?.followsServer == true
-            ? result.response.flatMap { ServerAdvice($0.head.headers, status: $0.head.status, now: Date()) } : nil
-        control.finish(permit, outcome: result.outcome(admittedFor: control.age(of: permit)), advice: advice)
+            ? head.flatMap { ServerAdvice($0.headers, status: $0.status, now: Date()) } : nil
+        var own = outcome(of: result, after: control.age(of: permit))
+        // The response is the second copy's, and is recorded with its permit. A first copy that was cancelled counts as
+        // having been as slow as the response that came instead.
+        if let hedge = result.metrics?.hedge, hedge.hasWon, let first = hedge.unusedOutcome,
+            own?.isServerFailure == false
+        {
+            own = first
+        }
+        control.finish(permit, outcome: own, advice: advice)
+    }
+
+    /// Returns the outcome of an attempt that took `elapsed`. `nil` if it says nothing about the server: it failed on
+    /// this side, waited in vain for a connection, or had little of the total timeout or deadline, because waits,
+    /// earlier attempts or other requests had used it.
+    private func outcome(of result: RunResult, after elapsed: Duration) -> AttemptOutcome? {
+        let error = result.error ?? result.metrics?.failureBehindStored?.error
+        if error?.code == .totalTimedOut, let whole = budget.whole, elapsed < min(whole / 2, .seconds(1)) { return nil }
+        return result.outcome(admittedFor: elapsed)
     }
 
     /// Whether the session's resilience permits a retry. Notifies monitors if it does not.
@@ -175,17 +196,24 @@ final class AdmittedAttempt {
 }
 
 extension RunResult {
-    /// Whether no server was asked.
+    /// Whether no server was asked for this request, or the response is not that of its exchange.
     fileprivate var isFromCache: Bool {
         switch metrics?.cacheStatus {
-        case .hit?, .stale?, .collapsed?: true
+        // Of a failed exchange that several requests share, only the one that made it has the failure.
+        case .hit?, .stale?, .collapsed?: metrics?.failureBehindStored == nil
         default: false
         }
     }
 
-    /// The outcome of an attempt that took `elapsed`. `nil` if it says nothing about the server: it failed on this
-    /// side, or waited in vain for a connection.
+    /// The outcome of an attempt that took `elapsed`. `nil` if it failed on this side, or waited in vain for a
+    /// connection.
     fileprivate func outcome(admittedFor elapsed: Duration) -> AttemptOutcome? {
+        if let failure = metrics?.failureBehindStored {
+            guard let head = failure.head else {
+                return failure.error.flatMap { AttemptOutcome.ofFailure($0, after: elapsed) }
+            }
+            return AttemptOutcome(status: head.status, error: failure.error, latency: elapsed)
+        }
         let status = response?.head.status
         // The time was spent in exchange adapters, middleware or a redirect handler.
         if let error, error.code == .totalTimedOut, [.adaptation, .redirect].contains(error.phase) { return nil }

@@ -224,7 +224,7 @@ extension Session {
             return try context.absolutes(of: convertible.asURL()).map { url in
                 try builder.build(
                     RequestSnapshot(url, .get, []), body: nil, task: TaskIdentifier(rawValue: 0),
-                    attempt: 0, remaining: RequestDeadline.bound(configuration.timeouts.total))
+                    attempt: 0, remaining: RequestDeadline.bound(configuration.timeouts.total).total)
             }
         } catch {
             throw ErrorWrapping.creation(error)

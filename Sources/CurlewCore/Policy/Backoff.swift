@@ -112,6 +112,13 @@ package struct RetryTokenBucket: Sendable, Equatable {
         return true
     }
 
+    /// Whether the bucket equals a new one.
+    package func isFull(at now: ContinuousClock.Instant) -> Bool {
+        var later = self
+        later.refill(at: now)
+        return later.tokens >= capacity
+    }
+
     private mutating func refill(at now: ContinuousClock.Instant) {
         guard now > updated else { return }
         tokens = min(tokens + (now - updated) / .seconds(1) * minimumPerSecond, capacity)

@@ -7,10 +7,12 @@ package struct TimeoutBudget: Sendable {
     private final class Limit: Sendable {
         let started: ContinuousClock.Instant
         let total: Duration
+        let whole: Duration
 
-        init(started: ContinuousClock.Instant, total: Duration) {
+        init(started: ContinuousClock.Instant, total: Duration, whole: Duration) {
             self.started = started
             self.total = total
+            self.whole = whole
         }
     }
 
@@ -18,12 +20,15 @@ package struct TimeoutBudget: Sendable {
 
     private init(limit: Limit?) { self.limit = limit }
 
-    package init(total: Duration, started: ContinuousClock.Instant) {
-        self.init(limit: Limit(started: started, total: total))
+    /// `whole` is the time of which `total` is the rest, if other work has used some of it.
+    package init(total: Duration, started: ContinuousClock.Instant, whole: Duration? = nil) {
+        self.init(limit: Limit(started: started, total: total, whole: max(whole ?? total, total)))
     }
 
     /// `nil` if there is no limit.
     package var total: Duration? { limit?.total }
+    /// The time of a deadline that other requests share, if the total timeout is the rest of it; otherwise `total`.
+    package var whole: Duration? { limit?.whole }
 
     /// Returns the time that is left, at least zero; `nil` if there is no limit.
     package func remaining(at now: ContinuousClock.Instant) -> Duration? {

@@ -125,11 +125,12 @@ package struct AdmissionState: Sendable {
         }
         arrivals += 1
         let ticket = Ticket(urgency: urgency, number: arrivals)
-        let ahead = insert(ticket, keys, numbers)
+        insert(ticket, keys, numbers)
         var others = decide(at: now)
         if let own = others.firstIndex(where: { $0.0 == ticket }) {
             return (.decided(others.remove(at: own).1), others)
         }
+        let ahead = lanes[keys].map { Self.index(of: ticket, in: $0.tickets) } ?? 0
         if let refusal = refusalToWait(numbers, behind: ahead, until: deadline, at: now) {
             _ = leave(ticket, keys)
             return (.decided(.refused(refusal)), others)
@@ -159,7 +160,7 @@ package struct AdmissionState: Sendable {
         if let number = numbers.places { records.list[number].places?.giveBack(outcome) }
         if let number = numbers.circuit {
             if let change = records.list[number].circuit?.end(call, of: permit.circuitNumber, at: now) {
-                circuitChanged(number, change)
+                circuitChanged(number, change, at: now)
             }
         }
         if let number = numbers.quota, let advice { records.list[number].quota.learn(advice, at: now) }
@@ -172,10 +173,11 @@ package struct AdmissionState: Sendable {
     package mutating func decide(at now: Duration) -> [(Ticket, Verdict)] {
         let now = advance(to: now)
         var decided: [(Ticket, Verdict)] = []
-        // Each pass looks at the first of each lane and admits the best one. Another pass follows, because an admission
-        // takes from limits that lanes share.
+        // Each pass finds the lanes whose first request is permitted, and admits the best request of all lanes as long
+        // as there is one. Another pass follows, because an admitted probe closes its circuit to other lanes.
         while true {
-            var best: (ticket: Ticket, keys: AdmissionKeys)?
+            // The best one last.
+            var permitted: [(ticket: Ticket, keys: AdmissionKeys)] = []
             for (keys, lane) in lanes {
                 if let refusal = refusalByCircuit(lane.numbers, at: now) {
                     for ticket in lane.tickets {
@@ -184,14 +186,22 @@ package struct AdmissionState: Sendable {
                     }
                     waiting -= lane.tickets.count
                     lanes[keys] = nil
-                } else if let first = lane.tickets.first, best.map({ first < $0.ticket }) ?? true,
-                    records.opens(lane.numbers, at: now) == now
-                {
-                    best = (first, keys)
+                } else if let first = lane.tickets.first, records.opens(lane.numbers, at: now) == now {
+                    permitted.append((first, keys))
                 }
             }
-            guard let (ticket, keys) = best, let numbers = remove(ticket, keys) else { return decided }
-            decided.append((ticket, .admitted(admit(numbers, at: now))))
+            if permitted.isEmpty { return decided }
+            permitted.sort { $1.ticket < $0.ticket }
+            while let (ticket, keys) = permitted.popLast() {
+                // An admission takes from limits that lanes share.
+                guard let lane = lanes[keys], refusalByCircuit(lane.numbers, at: now) == nil,
+                    records.opens(lane.numbers, at: now) == now, let numbers = remove(ticket, keys)
+                else { continue }
+                decided.append((ticket, .admitted(admit(numbers, at: now))))
+                guard let next = lanes[keys]?.tickets.first else { continue }
+                let place = permitted.lastIndex { next < $0.ticket } ?? -1
+                permitted.insert((next, keys), at: place + 1)
+            }
         }
     }
 
@@ -286,12 +296,12 @@ package struct AdmissionState: Sendable {
         }.min()
     }
 
-    private mutating func circuitChanged(_ number: Int, _ change: CircuitState.Change) {
+    private mutating func circuitChanged(_ number: Int, _ change: CircuitState.Change, at now: Duration) {
         circuitChanges.append((records.list[number].name, change))
-        if sharesCircuits, case .opened(let end, let cause) = change,
+        if sharesCircuits, case .opened(let time, let cause) = change,
             records.list[number].circuit?.isCertain(cause) == true
         {
-            shared.opened(records.list[number].name, until: end)
+            shared.opened(records.list[number].name, until: now + time)
         }
     }
 
@@ -340,9 +350,14 @@ package struct AdmissionState: Sendable {
         return turn > now ? Refusal(cause: .rate, retryAfter: turn - now) : Refusal(cause: .places, retryAfter: nil)
     }
 
-    /// Removes the least important waiting request; of several, the one that arrived last.
+    /// Removes the least important waiting request; of several, the last one of the longest lane, so that a server that
+    /// holds up thousands of requests costs the others none of theirs.
     private mutating func shed(at now: Duration) -> (Ticket, Verdict)? {
-        let lane = lanes.max { ($0.value.tickets.last ?? .last) < ($1.value.tickets.last ?? .last) }
+        func rank(_ lane: Lane) -> (Int, Int, Int) {
+            let last = lane.tickets.last ?? .last
+            return (last.urgency, lane.tickets.count, last.number)
+        }
+        let lane = lanes.max { rank($0.value) < rank($1.value) }
         guard let (keys, lane) = lane, let last = lane.tickets.last, leave(last, keys)
         else { return nil }
         return (last, .refused(Refusal(cause: .shed, retryAfter: nil)))
@@ -350,15 +365,13 @@ package struct AdmissionState: Sendable {
 
     // MARK: Lanes
 
-    /// Adds a ticket to its lane, and uses its records. Returns the number of tickets before it.
-    private mutating func insert(_ ticket: Ticket, _ keys: AdmissionKeys, _ numbers: AdmissionRecords.Numbers) -> Int {
+    /// Adds a ticket to its lane, and uses its records.
+    private mutating func insert(_ ticket: Ticket, _ keys: AdmissionKeys, _ numbers: AdmissionRecords.Numbers) {
         var lane = lanes.removeValue(forKey: keys) ?? Lane(numbers: numbers)
-        let index = Self.index(of: ticket, in: lane.tickets)
-        lane.tickets.insert(ticket, at: index)
+        lane.tickets.insert(ticket, at: Self.index(of: ticket, in: lane.tickets))
         lanes[keys] = lane
         waiting += 1
         records.use(numbers)
-        return index
     }
 
     /// Removes a ticket from its lane. Returns the numbers of its records, which are still in use; `nil` if the ticket

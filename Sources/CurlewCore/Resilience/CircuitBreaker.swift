@@ -7,7 +7,8 @@
 ///       │                                                └───────── the probe fails ──┘ │
 ///       └───────────────────────────────────── `probes` in a row have succeeded ────────┘
 ///
-/// While it is open, requests fail at once with `.circuitOpen`, and none is retried. In the half-open state one request
+/// While it is open, requests fail at once with `.circuitOpen`, and a retry that would still find it open is not made. In
+/// the half-open state one request
 /// at a time is sent, as a probe.
 public struct CircuitBreaker: Sendable {
     /// The outcomes that are considered.
@@ -127,7 +128,7 @@ package struct CircuitState: Sendable, Equatable {
 
     /// A change that the end of a request has caused.
     package enum Change: Sendable, Equatable {
-        case opened(until: Duration, CircuitBreaker.OpeningCause)
+        case opened(for: Duration, CircuitBreaker.OpeningCause)
         case closed
     }
 
@@ -253,9 +254,8 @@ package struct CircuitState: Sendable, Equatable {
     }
 
     private mutating func open(because cause: CircuitBreaker.OpeningCause, at now: Duration) -> Change {
-        let end = now + rule.openFor
-        enter(.open(until: end))
-        return .opened(until: end, cause)
+        enter(.open(until: now + rule.openFor))
+        return .opened(for: rule.openFor, cause)
     }
 
     private mutating func enter(_ next: Phase) {

@@ -164,7 +164,7 @@ package struct EndpointState: Sendable {
 
     /// A change of an endpoint.
     package enum Change: Sendable, Equatable {
-        case ejected(until: Duration)
+        case ejected(for: Duration)
         case returned
     }
 
@@ -310,10 +310,10 @@ package struct EndpointState: Sendable {
         // A trial that fails continues the series.
         members[index].returned = nil
         members[index].ejections += 1
-        let end = now + ejection.time(of: members[index].ejections)
-        members[index].ejectedUntil = end
+        let time = ejection.time(of: members[index].ejections)
+        members[index].ejectedUntil = now + time
         members[index].generation += 1
-        changes.append((index, .ejected(until: end)))
+        changes.append((index, .ejected(for: time)))
     }
 
     private mutating func comeBack(_ index: Int, at now: Duration) {

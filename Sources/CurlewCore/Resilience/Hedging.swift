@@ -80,11 +80,20 @@ public struct Hedge: Sendable, Hashable {
     /// The measurements of the copy whose response was not used, until its end or its cancellation. `nil` if its
     /// transport has none.
     public let unused: TransferMetrics?
+    /// The outcome of the copy whose response was not used. `nil` if it was cancelled.
+    package let unusedOutcome: AttemptOutcome?
 
-    package init(delay: Duration, hasWon: Bool, unused: TransferMetrics? = nil) {
+    package init(
+        delay: Duration, hasWon: Bool, unused: TransferMetrics? = nil, unusedOutcome: AttemptOutcome? = nil
+    ) {
         self.delay = delay
         self.hasWon = hasWon
         self.unused = unused
+        self.unusedOutcome = unusedOutcome
+    }
+
+    public static func == (left: Hedge, right: Hedge) -> Bool {
+        left.delay == right.delay && left.hasWon == right.hasWon && left.unused == right.unused
     }
 
     public func hash(into hasher: inout Hasher) {
@@ -96,10 +105,10 @@ public struct Hedge: Sendable, Hashable {
 /// The latencies of an origin, and the second copies that may be sent to it.
 package struct HedgeState: Sendable {
     private var latencies = LatencySample()
-    /// In millionths of a second copy, so that ten times a tenth is one.
+    /// The second copies that may be sent now. Counted in millionths of one, so that ten times a tenth is one.
     private var credit = 0
     private static let one = 1_000_000
-    /// The most second copies that quiet times accumulate.
+    /// The second copies that may be sent at once, however many requests had none.
     private static let maximumCredit = 10
 
     package init() {}
@@ -124,7 +133,7 @@ package struct HedgeState: Sendable {
     }
 
     /// Gives back a second copy that was not sent.
-    package mutating func giveBack() { credit += Self.one }
+    package mutating func giveBack() { credit = min(credit + Self.one, Self.maximumCredit * Self.one) }
 
     /// Records the time after which a response began. If the second copy was faster, that is the time that the first
     /// one had taken by then: without such times the percentile would sink, as only fast responses would be known.

@@ -24,6 +24,7 @@ public struct TransferMetrics: Sendable {
         package var attempt: Int = 0
         package var hedge: Hedge?
         package var droppedTrailers: [String] = []
+        package var failureBehindStored: FailureBehindStored?
 
         fileprivate init(queued: Date, ended: Date) {
             self.queued = queued
@@ -152,6 +153,24 @@ public struct TransferMetrics: Sendable {
     package var droppedTrailers: [String] {
         get { values.droppedTrailers }
         set { values.droppedTrailers = newValue }
+    }
+
+    /// The server's failure instead of which a stored response was served.
+    package var failureBehindStored: FailureBehindStored? {
+        get { values.failureBehindStored }
+        set { values.failureBehindStored = newValue }
+    }
+
+    /// A failure of the server.
+    package struct FailureBehindStored: Sendable, Equatable {
+        package let head: ResponseHead?
+        package let error: CurlewError?
+
+        package init(head: ResponseHead?, error: CurlewError?) { (self.head, self.error) = (head, error) }
+
+        package static func == (left: FailureBehindStored, right: FailureBehindStored) -> Bool {
+            left.head?.status == right.head?.status && left.error?.code == right.error?.code
+        }
     }
 
     /// The time from `queued` to `ended`, in seconds.

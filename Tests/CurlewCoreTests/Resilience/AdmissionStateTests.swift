@@ -103,6 +103,51 @@ struct AdmissionStateTests {
         #expect(state.waiting == 2)
     }
 
+    @Test("among equals, a request of the longest lane is shed: one server's requests displace none of another's")
+    func shedsOfTheLongestLane() throws {
+        var state = Self.state(concurrency: .fixed(1), maximumWaiting: 3)
+        let (paused, healthy) = (AdmissionKeys(places: "a"), AdmissionKeys(places: "b"))
+        var tickets: [Ticket] = []
+        for keys in [paused, healthy] { _ = state.ask(keys, urgency: 3, deadline: nil, at: .zero) }
+        for _ in 0..<3 {
+            tickets.append(try #require(Self.ticket(state.ask(paused, urgency: 3, deadline: nil, at: .zero).0)))
+        }
+        let (answer, others) = state.ask(healthy, urgency: 3, deadline: nil, at: .zero)
+        #expect(Self.ticket(answer) != nil && others.map(\.0) == [tickets[2]])
+    }
+
+    @Test("a request is not refused for the time of those that its arrival lets go")
+    func lateTick() throws {
+        let keys = AdmissionKeys(rates: ["a"])
+        var state = Self.state(rate: .requests(10, per: .seconds(1)))
+        for _ in 0..<6 { _ = state.ask(keys, urgency: 3, deadline: nil, at: .zero) }
+        #expect(state.waiting == 5)
+        // The tick for 100 ms is late. One of the five goes now, so this one's turn is at 600 ms.
+        let (answer, others) = state.ask(keys, urgency: 3, deadline: .milliseconds(650), at: .milliseconds(101))
+        #expect(others.count == 1 && Self.ticket(answer) != nil)
+    }
+
+    @Test("requests of many lanes are admitted in their order, as one lane's would be")
+    func manyLanes() throws {
+        // All share a rate; each has a place of its own.
+        let names = (0..<2_000).map { "\($0 % 1_000)" }
+        var state = Self.state(
+            rate: .requests(1_000_000, per: .seconds(1), burst: 1_000_000), concurrency: .fixed(2),
+            maximumWaiting: 10_000)
+        let first = AdmissionKeys(rates: ["all"], quota: "all")
+        let permit = try #require(Self.permit(state.ask(first, urgency: 3, deadline: nil, at: .zero).0))
+        let advice = try #require(ServerAdvice(["Retry-After": "10"], status: 429, now: Date()))
+        state.finish(permit, nil, nil, advice, at: .zero)
+        var tickets: [Ticket] = []
+        for (index, name) in names.enumerated() {
+            let keys = AdmissionKeys(rates: ["all"], quota: "all", places: name)
+            let answer = state.ask(keys, urgency: index % 5, deadline: nil, at: .zero).0
+            tickets.append(try #require(Self.ticket(answer)))
+        }
+        let decided = state.decide(at: .seconds(11)).map(\.0)
+        #expect(decided == tickets.sorted() && state.waiting == 0)
+    }
+
     @Test("a circuit that opens refuses waiting requests, new requests and early retries")
     func circuit() throws {
         let keys = AdmissionKeys(places: "a", circuit: "a")

@@ -217,7 +217,7 @@ struct DecisionEventTests {
 
     @Test("a second copy that is refused, because their share is used up or a limit does not permit it")
     func hedges() async throws {
-        for (maximumShare, refusal) in [(0, Hedging.Refusal.share), (1, .limits)] {
+        for (maximumShare, refusal) in [(0.0, Hedging.Refusal.share), (1.0, .limits)] {
             let refused = OneShot<Void>()
             let transport = MockTransport { _ in
                 _ = await refused.wait()
@@ -237,6 +237,73 @@ struct DecisionEventTests {
             #expect(
                 monitor.sessionDecisions.withLock(\.self)
                     == [.hedgeRefused("https://api.example.org", because: refusal)])
+        }
+    }
+
+    @Test("keys, which may be secret, are in no text about a circuit")
+    func secretNames() async throws {
+        let scopes: [(ResilienceScope, String?)] = [
+            (.key { $0.headers["Authorization"] ?? "" }, nil), (.origin, "secret"),
+            (.key { _ in "https://user:secret@api.example.org/secret" }, nil),
+        ]
+        for (scope, key) in scopes {
+            let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, openFor: .seconds(3_600), per: scope)
+            let configuration = SessionConfiguration { $0.resilience.breaker = breaker }
+            let transport = MockTransport { _ in .status(503) }
+            let (decisions, log) = try await sessionDecisions(configuration, transport) { session in
+                var request = session.request(Self.url, headers: ["Authorization": "Bearer secret"])
+                if let key { request = request.resilience(key: key) }
+                _ = try await requireFailure { try await request.data() }
+            }
+            #expect(decisions.count == 1 && log.count { $0.contains("circuit opened") } == 1)
+            #expect(!(log + decisions.map(\.description)).contains { $0.contains("secret") })
+        }
+    }
+
+    @Test("events of a circuit arrive in their order from many threads, and a monitor may ask for a snapshot")
+    func order() async throws {
+        let monitor = AskingMonitor()
+        let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, openFor: .zero, per: .session)
+        let flips = Lock(0)
+        let transport = MockTransport { _ in
+            flips.withLock { flips in
+                flips += 1
+                return flips.isMultiple(of: 2) ? .text("fine") : .status(503)
+            }
+        }
+        let session = Session(
+            configuration: SessionConfiguration { $0.resilience.breaker = breaker }, transport: transport,
+            eventMonitors: [monitor])
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<64 {
+                group.addTask { for _ in 0..<20 { _ = try? await session.request(Self.url).data() } }
+            }
+        }
+        await session.drain()
+        withExtendedLifetime(session) { monitor.queue.sync {} }
+        let states = monitor.states.withLock(\.self)
+        #expect(states.count > 10 && states.first == true)
+        // An open circuit that opens again had a failed probe in between; a closed one never closes.
+        #expect(!zip(states, states.dropFirst()).contains { $0 == false && $1 == false })
+        #expect(monitor.asked.withLock { $0 })
+    }
+
+    /// Records whether the circuit has opened or closed, and asks the session in the event.
+    private final class AskingMonitor: EventMonitor {
+        let queue = DispatchQueue(label: "asking")
+        let states = Lock<[Bool]>([])
+        let asked = Lock(false)
+
+        func session(_ session: SessionReference, didDecide decision: SessionDecision) {
+            if case .circuitOpened = decision { states.withLock { $0.append(true) } }
+            if case .circuitClosed = decision { states.withLock { $0.append(false) } }
+            guard let session = session.session, !asked.withLock({ exchange(&$0, with: true) }) else { return }
+            let done = DispatchSemaphore(value: 0)
+            Task.detached {
+                _ = await session.resilience.snapshot()
+                done.signal()
+            }
+            done.wait()
         }
     }
 }

@@ -55,13 +55,13 @@ struct HedgedCopiesTests {
     /// Reports 10 bytes of an upload.
     private func reportUpload(of copy: HedgeRace.Copy) {
         copies.forward(
-            from: copy, otherwise: { $0.sent = (10, 10) }, { [sink] in sink.didSend(bodyBytes: 10, of: 10) })
+            from: copy, to: sink, otherwise: { $0.sent = (10, 10) }, { [sink] in sink.didSend(bodyBytes: 10, of: 10) })
     }
 
     private func reportEarlyHints(of copy: HedgeRace.Copy) {
         let head = ResponseHead(status: 103)
         copies.forward(
-            from: copy, otherwise: { $0.informational.append(head) },
+            from: copy, to: sink, otherwise: { $0.informational.append(head) },
             { [sink] in sink.didReceive(informational: head) })
     }
 
@@ -104,8 +104,8 @@ struct HedgedCopiesTests {
         copies.started(.first, first)
         let (calling, isDue) = (OneShot<Void>(), DispatchSemaphore(value: 0))
         // The call blocks its thread, which must not be one of the tasks' threads.
-        Thread.detachNewThread { [copies] in
-            copies.forward(from: .first, otherwise: { _ in }) {
+        Thread.detachNewThread { [copies, sink] in
+            copies.forward(from: .first, to: sink, otherwise: { _ in }) {
                 calling.resolve(())
                 isDue.wait()
                 #expect(!copies.isHedged)
@@ -127,8 +127,15 @@ struct HedgedCopiesTests {
         #expect(calls(first) == ["resumeReceiving"] && copies.route(of: .first) == .deliver)
         _ = copies.deliverHeldHead(of: .first, to: sink)
         #expect(sinkCalls == ["head 503"])
-        let (outcome, head) = copies.unusedResult(of: .second)
-        #expect(try #require(outcome).error?.code == .connectFailed && head == nil)
+        #expect(copies.outcome(of: .second)?.error?.code == .connectFailed && copies.badHead(of: .second) == nil)
+    }
+
+    @Test("each copy has the outcome of its own response, even if the second one wins")
+    func outcomes() async {
+        await hedge()
+        #expect(copies.headArrived(ResponseHead(status: 503), of: .first) == .hold)
+        #expect(copies.headArrived(ResponseHead(status: 200), of: .second) == .deliver)
+        #expect(copies.outcome(of: .first)?.status == 503 && copies.outcome(of: .second)?.status == 200)
     }
 
     @Test("a losing copy that starts late is cancelled when it starts")
@@ -138,7 +145,7 @@ struct HedgedCopiesTests {
         #expect(copies.headArrived(ResponseHead(status: 200), of: .first) == .deliver)
         copies.started(.second, second)
         #expect(calls(second) == [cancelled] && calls(first).isEmpty)
-        #expect(copies.unusedResult(of: .second).0 == nil)
+        #expect(copies.outcome(of: .second) == nil)
     }
 
     @Test("a held head of the first copy is delivered if the second copy is refused")
@@ -148,6 +155,39 @@ struct HedgedCopiesTests {
         #expect(copies.headArrived(ResponseHead(status: 429), of: .first) == .hold)
         copies.hedgeWasRefused()
         #expect(calls(first) == ["resumeReceiving"] && copies.winner == .first)
+    }
+
+    @Test(
+        "a first copy that is alone again passes on what it has kept, and all later events", arguments: [true, false])
+    func aloneAgain(isRefused: Bool) async {
+        copies.started(.first, first)
+        #expect(await copies.beginHedge())
+        reportEarlyHints(of: .first)
+        #expect(sinkCalls.isEmpty)
+        if isRefused {
+            copies.hedgeWasRefused()
+        } else {
+            copies.started(.second, second)
+            reportUpload(of: .second)
+            copies.ended(.second, .failure(CurlewError(.connectFailed, phase: .connect)))
+        }
+        reportUpload(of: .first)
+        reportEarlyHints(of: .first)
+        #expect(sinkCalls == ["103", "sent 10", "103"])
+        #expect(copies.headArrived(ResponseHead(status: 200), of: .first) == .deliver)
+        _ = copies.deliverHeldHead(of: .first, to: sink)
+        #expect(sinkCalls == ["103", "sent 10", "103", "head 200"])
+    }
+
+    @Test("a held copy that has won passes on what it has kept before later events")
+    func orderOfKeptEvents() async {
+        await hedge()
+        reportEarlyHints(of: .first)
+        #expect(copies.headArrived(ResponseHead(status: 503), of: .first) == .hold)
+        copies.ended(.second, .failure(CurlewError(.connectFailed, phase: .connect)))
+        reportUpload(of: .first)
+        _ = copies.deliverHeldHead(of: .first, to: sink)
+        #expect(sinkCalls == ["103", "sent 10", "head 503"])
     }
 
     @Test("the owner's commands reach both copies, even a copy that starts later")

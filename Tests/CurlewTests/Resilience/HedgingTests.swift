@@ -96,18 +96,19 @@ struct HedgingTests {
         #expect(counts.hedged == 1 && counts.hedgesWon == 0)
     }
 
-    @Test("the metrics have the measurements of both copies, whichever wins", arguments: [false, true])
-    func bothAreMeasured(secondWins: Bool) async throws {
+    @Test("the metrics have the measurements of both copies, whichever wins", arguments: [1, 2])
+    func bothAreMeasured(answered: Int) async throws {
         let server = try TestServer()
-        let (loser, winner) = (Gate(), Gate())
+        let (loser, both) = (Gate(), Gate())
         let arrivals = Lock(0)
+        // Which copy arrives first is not known.
         server.route("/x") { _ in
-            let isSecond = arrivals.withLock { arrivals in
+            let arrival = arrivals.withLock { arrivals in
                 arrivals += 1
-                return arrivals == 2
+                return arrivals
             }
-            if isSecond { winner.open() }
-            try? await (isSecond == secondWins ? winner : loser).wait()
+            if arrival == 2 { both.open() }
+            try? await (arrival == answered ? both : loser).wait()
             return .text("fine")
         }
         var configuration = SessionConfiguration()
@@ -116,12 +117,27 @@ struct HedgingTests {
         #expect(try await request.string() == "fine")
         loser.open()
         let metrics = try #require(request.metrics)
-        let hedge = try #require(metrics.hedge)
-        #expect(hedge.hasWon == secondWins)
-        let unused = try #require(hedge.unused)
+        let unused = try #require(metrics.hedge?.unused)
         #expect(metrics.firstByte != nil && metrics.remoteAddress != nil && metrics.bytesReceived > 0)
         #expect(unused.remoteAddress != nil && unused.bytesSent > 0 && unused.bytesReceived == 0)
         #expect(unused.firstByte == nil && unused.hedge == nil && unused.localAddress != metrics.localAddress)
+    }
+
+    @Test("the circuit of the server that a redirect leads to learns of a second copy that has won there")
+    func afterRedirect() async throws {
+        let second = Gate()
+        let transport = MockTransport { request in
+            if request.url.host() == "api.example.org" { return .redirect(to: "https://b.example/", status: 303) }
+            if request.index > 1 { second.open() } else { try await second.wait() }
+            return request.index == 1 ? .status(503) : .text("fine")
+        }
+        let session = session(transport) { $0.resilience.breaker = CircuitBreaker() }
+        // A POST without a key is not hedged.
+        #expect(try await session.request(Self.url, method: .post).string() == "fine")
+        let circuits = await session.resilience.snapshot().circuits
+        let (redirecting, target) = (circuits[Self.origin], circuits["https://b.example"])
+        #expect(redirecting?.calls == 1 && redirecting?.failures == 0)
+        #expect(target?.calls == 1 && target?.failures == 0)
     }
 
     @Test("a session that only hedges admits no attempt, and one with another part does")
