@@ -67,6 +67,22 @@ struct LoggingMonitorTests {
         _ = await held
     }
 
+    @Test func aCircuitThatOpensIsLoggedWithTheReason() async throws {
+        let log = Log()
+        let logging = LoggingMonitor(log.logger(at: .warning))
+        let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, openFor: .seconds(10))
+        let session = Session(
+            configuration: SessionConfiguration { $0.resilience.breaker = breaker }, interceptor: logging,
+            eventMonitors: [logging])
+        let server = try await TestServer.start()
+        _ = await session.request(server.url("/status/503")).response()
+        logging.queue.sync {}
+        let line = try #require(log.lines.first { $0.message == "circuit opened" })
+        #expect(line.level == .warning)
+        let reason = "open for 10.0 seconds, because 1 of 1 attempts failed"
+        #expect(line.metadata["curlew.reason"] == "http://127.0.0.1:\(server.port): \(reason)")
+    }
+
     @Test func metadataOfAProviderIsThatOfTheRequestingTask() async throws {
         let server = try await TestServer.start()
         let log = Log()

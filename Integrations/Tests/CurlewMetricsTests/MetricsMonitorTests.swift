@@ -153,6 +153,20 @@ struct MetricsMonitorTests {
         #expect(backend.values(of: "curlew.client.admission.wait").map(\.value) == [0, 0])
     }
 
+    @Test func circuitsThatOpenAreCountedByTheirOrigin() async throws {
+        let server = try await TestServer.start()
+        let monitor = MetricsMonitor(factory: backend)
+        let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, openFor: .seconds(3_600))
+        let session = Session(
+            configuration: SessionConfiguration { $0.resilience.breaker = breaker }, eventMonitors: [monitor])
+        _ = await session.request(server.url("/status/503")).response()
+        monitor.queue.sync {}
+        let decisions = backend.values(of: "curlew.client.session.decisions")
+        #expect(decisions.map(\.value) == [1])
+        #expect(decisions.first?.dimensions["curlew.decision"] == "circuitOpened")
+        #expect(decisions.first?.dimensions["server.port"] == "\(server.port)")
+    }
+
     @Test func aFailureHasItsCode() async throws {
         let dead = try DeadEnd(.refusing)
         let monitor = MetricsMonitor(factory: backend)
