@@ -299,7 +299,7 @@ package struct AdmissionState: Sendable {
     private mutating func circuitChanged(_ number: Int, _ change: CircuitState.Change, at now: Duration) {
         circuitChanges.append((records.list[number].name, change))
         if sharesCircuits, case .opened(let time, let cause) = change,
-            records.list[number].circuit?.isCertain(cause) == true
+            records.list[number].circuit?.mayBePublished(cause) == true
         {
             shared.opened(records.list[number].name, until: now + time)
         }
@@ -338,8 +338,8 @@ package struct AdmissionState: Sendable {
         return Permit(numbers: numbers, circuitNumber: circuitNumber, admitted: now)
     }
 
-    /// Returns the refusal of a request that may not wait, or whose turn is certainly after `deadline`; `nil` if it may
-    /// wait.
+    /// Returns the refusal of a request that may not wait, or whose turn is after `deadline` even if every answer of a
+    /// fleet is favorable; `nil` if it may wait.
     private func refusalToWait(
         _ numbers: AdmissionRecords.Numbers, behind ahead: Int, until deadline: Duration?, at now: Duration
     ) -> Refusal? {

@@ -246,7 +246,7 @@ package struct CircuitState: Sendable, Equatable {
 
     /// Whether other processes may hear of an opening: of one that this process's outcomes alone have caused, with the
     /// minimum of calls.
-    package func isCertain(_ cause: CircuitBreaker.OpeningCause) -> Bool {
+    package func mayBePublished(_ cause: CircuitBreaker.OpeningCause) -> Bool {
         switch cause {
         case .failures(_, let calls), .slow(_, let calls): calls >= rule.callsNeeded
         case .probe: false

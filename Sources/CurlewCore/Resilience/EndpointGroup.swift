@@ -222,7 +222,7 @@ package struct EndpointState: Sendable {
         var isTrial = false
         if members[index].ejectedUntil.map({ $0 <= now }) == true, let ejection {
             if mayEject(index, ejection, at: now) {
-                // The next one is due when this one has taken as long as the first ejection.
+                // If it takes as long as the first ejection, another trial follows.
                 members[index].ejectedUntil = now + ejection.time(of: 1)
                 isTrial = true
             } else {

@@ -92,9 +92,10 @@ package struct LeasedRate: Sendable {
     /// The time of the order that is under way, and the number that it wants.
     private var asked: (time: Duration, wanted: Int)?
     /// The time before which no order is made.
-    private var asksFrom: Duration = .zero
+    private var nextOrderFrom: Duration = .zero
     /// The time until which the last answer holds, so that the local share is not used.
-    private var wordHolds: Duration = .zero
+    private var answerHoldsUntil: Duration = .zero
+    /// Whether the last answer has granted nothing.
     private var isRefused = false
     /// The last pause after an order without an answer. `nil` after an answer.
     private var pause: Duration?
@@ -102,7 +103,7 @@ package struct LeasedRate: Sendable {
     private var sentLocally = 0
     /// The number of requests since the last order, and the time of that order. The initial time is so long ago that
     /// the first request counts as rare.
-    private var taken: (count: Int, since: Duration) = (0, .zero - validity)
+    private var sinceLastOrder: (count: Int, since: Duration) = (0, .zero - validity)
 
     /// `share` is the part of the rate for times without an answer.
     package init(_ rate: CellRate, share: Double) {
@@ -120,7 +121,7 @@ package struct LeasedRate: Sendable {
             if ahead < lease.left { return max(now, lease.opens(after: ahead, rate)) }
             ahead -= lease.left
         }
-        let patienceEnds = asked.map { min(wordHolds, $0.time + Self.patience) } ?? wordHolds
+        let patienceEnds = asked.map { min(answerHoldsUntil, $0.time + Self.patience) } ?? answerHoldsUntil
         return local.opens(after: ahead, at: max(now, patienceEnds))
     }
 
@@ -131,14 +132,14 @@ package struct LeasedRate: Sendable {
         // Leases run ahead of the rate by up to their span.
         let early: Duration = rate.tolerance + Self.span * 2
         var bound: Duration = now + rate.interval * ahead - early
-        if isRefused, asked == nil { bound = max(bound, wordHolds) }
+        if isRefused, asked == nil { bound = max(bound, answerHoldsUntil) }
         return min(opens, max(now, bound))
     }
 
     /// Records a request that is sent. `opens(at:)` permitted it.
     package mutating func admit(at now: Duration) {
         expire(at: now)
-        taken.count += 1
+        sinceLastOrder.count += 1
         if var lease = current, lease.opens(after: 0, rate) <= now {
             lease.left -= 1
             lease.used += 1
@@ -163,7 +164,7 @@ package struct LeasedRate: Sendable {
 
     /// The time at which the next order is due if requests wait. `nil` if one is under way, or there is enough.
     package func asksAt(_ now: Duration) -> Duration? {
-        asked == nil && isLow(at: now) ? max(now, asksFrom) : nil
+        asked == nil && isLow(at: now) ? max(now, nextOrderFrom) : nil
     }
 
     private func isLow(at now: Duration) -> Bool {
@@ -174,20 +175,20 @@ package struct LeasedRate: Sendable {
 
     /// Returns the next order, if it is due. The caller passes its answer to `answered`.
     package mutating func order(_ name: String, waiting: Int, at now: Duration) -> RateLeaseOrder? {
-        guard asksAt(now) == now, taken.count > 0 || waiting > 0 else { return nil }
+        guard asksAt(now) == now, sinceLastOrder.count > 0 || waiting > 0 else { return nil }
         expire(at: now)
-        let elapsed = now - taken.since
+        let elapsed = now - sinceLastOrder.since
         let most = max(1, Self.span / rate.interval)
         let perSpan: Double = Self.span / max(elapsed, Self.shortestRetry)
-        var wanted = Double(taken.count) * perSpan
+        var wanted = Double(sinceLastOrder.count) * perSpan
         // An order that follows the last one within the validity of a lease asks for at least one. Rarer requests are
         // only reported.
-        if taken.count > 0, elapsed < Self.validity { wanted = max(wanted, 1) }
+        if sinceLastOrder.count > 0, elapsed < Self.validity { wanted = max(wanted, 1) }
         wanted = min(max(wanted, Double(waiting)), most)
         let order = RateLeaseOrder(
             name: name, rate: rate, wanted: Int(wanted), charge: charge, sentLocally: sentLocally)
         asked = (now, order.wanted)
-        taken = (0, now)
+        sinceLastOrder = (0, now)
         (charge, sentLocally) = (0, 0)
         return order
     }
@@ -199,22 +200,22 @@ package struct LeasedRate: Sendable {
         guard let lease else {
             let pause = min(max((pause ?? .zero) * 2, Self.shortestPause), Self.longestPause)
             self.pause = pause
-            asksFrom = now + pause
-            (wordHolds, isRefused, charge) = (min(wordHolds, now), false, 0)
+            nextOrderFrom = now + pause
+            (answerHoldsUntil, isRefused, charge) = (min(answerHoldsUntil, now), false, 0)
             return
         }
         pause = nil
-        asksFrom = now
+        nextOrderFrom = now
         granted = lease.granted
         isRefused = granted == 0 && lease.wait > .zero
         guard granted > 0 else {
-            wordHolds = now + lease.wait
-            if asked.wanted > 0 { asksFrom = now + max(lease.retry, Self.shortestRetry) }
+            answerHoldsUntil = now + lease.wait
+            if asked.wanted > 0 { nextOrderFrom = now + max(lease.retry, Self.shortestRetry) }
             return
         }
         // Counted from the time of the order, which is before the time of the grant in the other process.
         let end = asked.time + lease.wait + Self.validity
-        wordHolds = max(end, now)
+        answerHoldsUntil = max(end, now)
         add(Lease(start: now + lease.wait, end: end, left: granted), at: now)
     }
 
@@ -230,7 +231,7 @@ package struct LeasedRate: Sendable {
     /// Whether the state can be forgotten, because it equals that of a rate that was never used.
     package func isIdle(at now: Duration) -> Bool {
         asked == nil && [current, next].allSatisfy { $0.map { $0.end <= now } ?? true } && local.isIdle(at: now)
-            && max(wordHolds, asksFrom) <= now
+            && max(answerHoldsUntil, nextOrderFrom) <= now
     }
 }
 
@@ -287,7 +288,7 @@ package struct SharedCircuits: Sendable {
     private var publishing: [String: Duration] = [:]
     private var isAsking = false
     /// The time before which no question is asked that publishes nothing.
-    private var asksFrom = Duration.zero
+    private var nextQuestionFrom = Duration.zero
     /// The time before which no question follows one without an answer.
     private var retriesFrom = Duration.zero
 
@@ -301,13 +302,13 @@ package struct SharedCircuits: Sendable {
 
     /// Returns the question that is due. Empty if there is none. The caller passes its answer to `answered`.
     package mutating func question(refresh: Duration, at now: Duration) -> [CircuitQuestion] {
-        guard !isAsking, now >= retriesFrom, !unpublished.isEmpty || !used.isEmpty && now >= asksFrom else {
+        guard !isAsking, now >= retriesFrom, !unpublished.isEmpty || !used.isEmpty && now >= nextQuestionFrom else {
             return []
         }
         let names = (Array(unpublished.keys) + used.filter { unpublished[$0] == nil }).prefix(Self.maximumAsked)
         used.subtract(names)
         isAsking = true
-        asksFrom = used.isEmpty ? now + refresh : now
+        nextQuestionFrom = used.isEmpty ? now + refresh : now
         return names.map { name in
             guard let end = unpublished.removeValue(forKey: name) else { return CircuitQuestion(name: name) }
             publishing[name] = end
