@@ -10,13 +10,16 @@ struct Exchange {
     }
 
     struct Result {
-        /// The outcome for the attempt's own permit.
+        /// The outcome of the attempt.
         let outcome: AttemptOutcome
         let head: ResponseHead?
         /// The latency from which hedging learns.
         let latency: Duration?
-        /// The copy that is not used. Its outcome is for the permit of the second copy, and `nil` if it was cancelled.
-        let unused: (outcome: AttemptOutcome?, head: ResponseHead?)
+        /// The outcomes for the permits of the attempt and of its second copy. The latter is `nil` if that was cancelled.
+        let first: AttemptOutcome
+        let second: AttemptOutcome?
+        /// The head of the copy that is not used.
+        let unusedHead: ResponseHead?
     }
 
     private struct Copy {
@@ -79,6 +82,8 @@ struct Exchange {
         return Result(
             outcome: outcome, head: winner.head,
             latency: (copy == .first ? isGood : firstIsSlow) ? now - first.sent : nil,
-            unused: (loser.flatMap { $0.outcome(since: $0.sent) }, loser?.head))
+            // A first copy that was cancelled counts as having been as slow as the response that came instead.
+            first: first.outcome(since: first.sent) ?? outcome,
+            second: second.flatMap { $0.outcome(since: $0.sent) }, unusedHead: loser?.head)
     }
 }

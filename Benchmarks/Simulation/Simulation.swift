@@ -233,11 +233,10 @@ package struct Simulation {
         var news: Client.News = []
         if let latency = result.latency { clients[call.client].responseBegan(after: latency) }
         if let permit = exchange.secondPermit {
-            let (outcome, head) = result.unused
-            news += clients[call.client].finish(permit, outcome, advice(of: head), at: now)
+            news += clients[call.client].finish(permit, result.second, advice(of: result.unusedHead), at: now)
         }
         let advice = advice(of: result.head)
-        news += clients[call.client].finish(exchange.permit, result.outcome, advice, at: now)
+        news += clients[call.client].finish(exchange.permit, result.first, advice, at: now)
         if result.outcome.status == 200 {
             conclude(job.call, isSuccess: true)
         } else {

@@ -33,8 +33,8 @@ public struct Resilience: Sendable {
     /// milliseconds, or for `grpc-timeout` in gRPC's form. Requests without a total timeout or a ``RequestDeadline`` do
     /// not have it, and a field that the request sets itself is sent unchanged. `nil` sends none.
     public var deadlineField: String?
-    /// The maximum number of waiting requests. Beyond it, the least important one fails with `.limited`: of several,
-    /// the last.
+    /// The maximum number of waiting requests. Beyond it, the least important one fails with `.limited`: of several, the
+    /// last one of those that wait for the same limits as most others do.
     public var maximumWaiting = 10_000
 
     /// Creates a value with the given parts; by default it has none.
@@ -61,7 +61,7 @@ public struct Resilience: Sendable {
     /// | breaker | opens for 10 s if half of the last 100 outcomes were failures, with at least 20 known; one probe |
     /// | retries | 0.2 per request, at least 1 per second, at most 20 at once |
     ///
-    /// Hedging is not included, because its numbers depend on latencies that you have measured.
+    /// Hedging is not included, because it sends more requests, and not every server benefits from that.
     public static var standard: Resilience {
         Resilience(
             rateLimit: .server(), concurrency: .adaptive(), breaker: CircuitBreaker(), retryBudget: RetryBudget())
@@ -91,7 +91,7 @@ public struct Admission: Sendable, Hashable, CustomStringConvertible {
         case rateLimited
         /// Every place of the concurrency limit is taken.
         case full
-        /// More important requests wait.
+        /// Too many requests wait, and none of them is less important.
         case shed
         /// The circuit is open, or its probe is in flight.
         case circuitOpen
@@ -113,7 +113,7 @@ public struct Admission: Sendable, Hashable, CustomStringConvertible {
         case .admitted: waited == .zero ? "admitted at once" : "admitted after \(waited)"
         case .rateLimited: "the rate limit permits no request\(later)"
         case .full: "all places of the concurrency limit are taken"
-        case .shed: "shed: more important requests wait"
+        case .shed: "shed: too many requests wait"
         case .circuitOpen:
             retryAfter.map { "the circuit is open for another \($0)" } ?? "the circuit waits for its probe"
         case .timedOut: "not permitted within \(waited)"

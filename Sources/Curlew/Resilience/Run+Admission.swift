@@ -3,7 +3,8 @@ internal import CurlewLocks
 internal import Foundation
 
 // The session's resilience admits every attempt before it is sent, and records its outcome afterwards. Without
-// resilience a run has no control, and neither happens.
+// resilience a run has no control: nothing is admitted, and only the endpoint of an attempt, if it has one, gets the
+// outcome.
 extension Run {
     /// Waits until the session's limits permit the attempt. Otherwise throws `.limited`, `.circuitOpen` or
     /// `.queueTimedOut`, and nothing is sent.

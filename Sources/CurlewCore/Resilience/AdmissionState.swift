@@ -45,7 +45,7 @@ package struct AdmissionState: Sendable {
             case rate
             /// Every place is taken.
             case places
-            /// More important requests wait.
+            /// Too many requests wait, and none of them is less important.
             case shed
         }
 

@@ -23,7 +23,8 @@ public struct Hedging: Sendable {
     }
 
     package let delay: Delay
-    /// The number of second copies per request, from 0 to 1. Each origin is counted separately, and starts with none.
+    /// The number of second copies per request that may be hedged, from 0 to 1; a retry and a redirect are requests of
+    /// their own. Each origin is counted separately, and starts with none.
     public var maximumShare = 0.1
     /// The methods that are hedged. Those that are not idempotent, such as POST, need an idempotency key in any case.
     ///
