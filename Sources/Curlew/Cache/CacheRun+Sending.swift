@@ -95,13 +95,15 @@ extension CacheRun {
         // The network starts a new total timeout. It gets the time that waits and earlier exchanges have left.
         if let total = budget.total, let remaining = budget.remaining, total - remaining > .milliseconds(1) {
             guard remaining > .zero else {
-                throw CurlewError(
+                let error = CurlewError(
                     .totalTimedOut,
                     phase: .waiting,
                     reason: CurlewError.timeoutReason(.totalTimedOut, after: nil),
                     url: request.url,
                     isSafeToRetry: true
                 )
+                // A request that has waited for another one's response was not sent.
+                throw otherFetchEnd == nil ? error : withoutExchange(error, .collapsed)
             }
             outgoing.options.timeouts.total = remaining
         }
@@ -143,11 +145,11 @@ extension CacheRun {
         case response(ProvisionalResponse, TransferOutcome)
 
         /// What limits and circuits learn of it.
-        var recorded: TransferMetrics.FailureBehindStored {
+        var recorded: TransferMetrics.ExchangeBehindStored {
             switch self {
-            case .noResponse(let error): .init(head: nil, error: error)
-            case .brokenResponse(let head, let error): .init(head: head, error: error)
-            case .response(let response, _): .init(head: response.head, error: nil)
+            case .noResponse(let error): .init(error: error, error.metrics)
+            case .brokenResponse(let head, let error): .init(head: head, error: error, error.metrics)
+            case .response(let response, let outcome): .init(head: response.head, outcome.metrics)
             }
         }
     }
@@ -157,9 +159,17 @@ extension CacheRun {
         _ failure: Failure
     ) async throws(CurlewError) -> TransferOutcome {
         await endFetch(.failed)
-        if !isInBackground, var served = try await serve(stored, .whole, .stale(.ifError)) {
-            served.metrics.failureBehindStored = failure.recorded
-            return served
+        if !isInBackground {
+            do throws(CurlewError) {
+                if var served = try await serve(stored, .whole, .stale(.ifError)) {
+                    served.metrics.exchangeBehindStored = failure.recorded
+                    return served
+                }
+            } catch {
+                var error = error
+                error.metrics?.exchangeBehindStored = failure.recorded
+                throw error
+            }
         }
         switch failure {
         case .noResponse(let error): throw error

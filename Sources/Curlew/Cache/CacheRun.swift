@@ -208,7 +208,10 @@ extension CacheRun {
         let response = stored.entry.response
         let age = Freshness(response, mode: cache.mode).age(at: cache.clock())
         var head = form.head(of: response, age: age, bodySize: size)
-        let bytes = try await deliver(head, reader)
+        let bytes: Int64
+        do throws(CurlewError) { bytes = try await deliver(head, reader) } catch {
+            throw deliveryFailed(error, status, validation)
+        }
         cache.count(status, bytes: bytes)
         // Cookies of a validation are for the session, and not for later readers of the stored response.
         for field in validation?.head.headers ?? [:] where ASCII.equalsIgnoringCase(field.name, "Set-Cookie") {
@@ -224,6 +227,28 @@ extension CacheRun {
         }
         metrics.cacheStatus = status
         return TransferOutcome(head: head, metrics: metrics)
+    }
+
+    /// Returns an error of the delivery of a stored response. It does not count against the server, whose validation was
+    /// successful if there was one.
+    private func deliveryFailed(
+        _ error: CurlewError, _ status: CacheStatus, _ validation: TransferOutcome?
+    ) -> CurlewError {
+        var error = withoutExchange(error, status)
+        guard let validation else { return error }
+        var metrics = validation.metrics
+        metrics.cacheStatus = status
+        metrics.exchangeBehindStored = .init(head: validation.head, validation.metrics)
+        error.metrics = metrics
+        return error
+    }
+
+    /// Returns an error of a request that was not sent, with metrics that say so: it does not count against the server.
+    func withoutExchange(_ error: CurlewError, _ status: CacheStatus) -> CurlewError {
+        var (error, metrics) = (error, TransferMetrics(queued: began, ended: max(began, cache.clock())))
+        metrics.cacheStatus = status
+        error.metrics = metrics
+        return error
     }
 
     /// Delivers a response to the reader, at the reader's speed. Returns the number of bytes in the body.

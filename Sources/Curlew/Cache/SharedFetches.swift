@@ -378,12 +378,13 @@ extension CacheRun {
     }
 
     private func timeout(_ verdict: WaiterTimeouts.Verdict) -> CurlewError {
-        CurlewError(
+        let error = CurlewError(
             verdict == .totalTimedOut ? .totalTimedOut : .firstByteTimedOut,
             phase: .waiting,
             reason: "the response to the same request, which was sent before, did not come in time",
             url: request.url,
             isSafeToRetry: true
         )
+        return withoutExchange(error, .collapsed)
     }
 }

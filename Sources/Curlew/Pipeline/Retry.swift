@@ -221,7 +221,7 @@ extension Run {
             return .end(result.failing(with: request.cancellation, resumeData: nil))
         }
         retries = RetryHistory(count: retries.count + 1)
-        if let total = budget.total { budget = RequestDeadline.bound(total) }
+        if budget.total != nil { budget = RequestDeadline.bound(attempt.options.totalTimeout) }
         request.eventSink?.emit { [request] in $0.requestIsRetrying(request) }
         return .nextAttempt
     }

@@ -84,7 +84,7 @@ final class Run {
         do throws(CurlewError) {
             var next = try await firstRequest()  // Prepare.swift
             if let control = request.context.resilience, control.admitsAttempts {
-                try await admit(next, by: control)  // Run+Admission.swift
+                try await admit(&next, by: control)  // Run+Admission.swift
             }
             while true {
                 let exchange = try await send(next)  // Send.swift

@@ -56,7 +56,12 @@ extension Request {
         guard history.methods.first?.isIdempotent == false else { return false }
         let field = history.lastFinalRequest?.value(forHTTPHeaderField: "Idempotency-Key")
         if field != nil || hasIdempotencyKey { return false }
-        return history.attempts.contains { !$0.identifiers.isEmpty && $0.error?.isSafeToRetry == false }
+        // With these statuses, the server has not carried out the request.
+        let refusals = [401, 407, 421, 425]
+        return history.attempts.contains { attempt in
+            guard !attempt.identifiers.isEmpty, let error = attempt.error, !error.isSafeToRetry else { return false }
+            return !attempt.redirects.isEmpty || !refusals.contains(error.responseCode ?? 0)
+        }
     }
 }
 

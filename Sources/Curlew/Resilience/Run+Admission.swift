@@ -10,25 +10,18 @@ extension Run {
     /// `.queueTimedOut`, and nothing is sent.
     ///
     /// Not called if the session only hedges, which limits no attempt.
-    func admit(_ next: OutgoingRequest, by control: ResilienceControl) async throws(CurlewError) {
-        // Only the cache may answer this request, so it needs no admission.
-        if next.transferRequest.options.cache?.policy == .onlyStored { return }
+    func admit(_ next: inout OutgoingRequest, by control: ResilienceControl) async throws(CurlewError) {
+        admission = nil
         do throws(CurlewError) {
-            let origin = ConnectionSnapshot.Origin.description(of: next.transferRequest.url) ?? ""
-            let keys = control.policy.keys(
-                of: next.transferRequest, origin: origin, takesPlace: !request.opensWebSocket)
-            let budgetOrigin = next.transferRequest.leavesOut(.retryBudget) ? nil : origin
-            if retries.count == 0, let budgetOrigin { control.deposit(for: budgetOrigin) }
-            let admitted = AdmittedAttempt(keys: keys, budgetOrigin: budgetOrigin)
-            admission = admitted
             // A suspended request must not occupy a place. If it was suspended while it got its permit, it releases the
             // permit and waits again.
             repeat {
-                if let permit = exchange(&admitted.permit, with: nil) { control.release(permit) }
-                if request.record.withLock({ $0.lifecycle.driverHasToWait }) {
-                    try await request.untilResumed(within: budget, sawDemand: attempt.options.sawDemand)
-                }
-                switch try ask(keys, next, by: control) {
+                if let permit = admission?.takePermit() { control.release(permit) }
+                while hasToWait { try await waitUntilResumed(&next) }
+                // Only the cache may answer this request, so it needs no admission.
+                if next.transferRequest.options.cache?.policy == .onlyStored { return }
+                let admitted = admission ?? beginAdmission(of: next, by: control)
+                switch try ask(admitted.keys, next, by: control) {
                 case .permit(let permit): admitted.permit = permit
                 case .waits(let wait): admitted.permit = try await permit(after: wait, by: control)
                 }
@@ -38,6 +31,33 @@ extension Run {
             if next.occasion.isFirst { try request.reportCreation(of: next.snapshot, events) }
             throw error
         }
+    }
+
+    /// Whether the request is suspended, or its options were read before its result was asked for.
+    private var hasToWait: Bool {
+        let sawDemand = attempt.options.sawDemand
+        return request.record.withLock { record in
+            record.lifecycle.driverHasToWait || !sawDemand && !record.lifecycle.isCancelled
+        }
+    }
+
+    /// Waits while the request is suspended. Options that were set meanwhile still apply, as in `Run.startedLater`, and
+    /// the total timeout begins if the result is asked for.
+    private func waitUntilResumed(_ next: inout OutgoingRequest) async throws(CurlewError) {
+        try await request.untilResumed(within: budget, sawDemand: attempt.options.sawDemand)
+        readOptions()
+        next.transferRequest = try transferRequest(for: next.snapshot, body: next.transferRequest.body)
+    }
+
+    /// Names the limits of the attempt. The first attempt adds its share to the retry budget.
+    private func beginAdmission(of next: OutgoingRequest, by control: ResilienceControl) -> AdmittedAttempt {
+        let origin = ConnectionSnapshot.Origin.description(of: next.transferRequest.url) ?? ""
+        let keys = control.policy.keys(of: next.transferRequest, origin: origin, takesPlace: !request.opensWebSocket)
+        let budgetOrigin = next.transferRequest.leavesOut(.retryBudget) ? nil : origin
+        if retries.count == 0, let budgetOrigin { control.deposit(for: budgetOrigin) }
+        let admitted = AdmittedAttempt(keys: keys, budgetOrigin: budgetOrigin)
+        admission = admitted
+        return admitted
     }
 
     /// The answer to a request that asks for its permit.
@@ -128,24 +148,22 @@ extension Run {
             let age = admission?.permit.flatMap { request.context.resilience?.age(of: $0) }
             return attempt.redirectAway ?? outcome(of: result, after: min(elapsed, age ?? elapsed))
         }
-        guard let control = request.context.resilience, let permit = admission?.permit else { return }
-        admission?.permit = nil
+        guard let control = request.context.resilience, let permit = admission?.takePermit() else { return }
         guard !request.isCancelled, !result.isFromCache else { return control.release(permit) }
         // Only the circuit records a redirect to another server, because its time is not known.
         if let redirect = attempt.redirectAway {
             return control.finish(permit, outcome: nil, advice: nil, seenByCircuit: redirect)
         }
-        let failure = result.metrics?.failureBehindStored
-        let head = failure != nil ? failure?.head : result.response?.head
+        let behindStored = result.metrics?.exchangeBehindStored
+        let head = behindStored != nil ? behindStored?.head : result.response?.head
         let advice =
             control.policy.rateLimit?.followsServer == true
             ? head.flatMap { ServerAdvice($0.headers, status: $0.status, now: Date()) } : nil
         var own = outcome(of: result, after: control.age(of: permit))
         // The response is the second copy's, and is recorded with its permit. A first copy that was cancelled counts as
         // having been as slow as the response that came instead.
-        if let hedge = result.metrics?.hedge, hedge.hasWon, let first = hedge.unusedOutcome,
-            own?.isServerFailure == false
-        {
+        let failsAfterHead = own?.error.map { AttemptOutcome(error: $0).isServerFailure } ?? false
+        if let hedge = result.metrics?.hedge, hedge.hasWon, let first = hedge.unusedOutcome, !failsAfterHead {
             own = first
         }
         control.finish(permit, outcome: own, advice: advice)
@@ -155,8 +173,9 @@ extension Run {
     /// this side, waited in vain for a connection, or had little of the total timeout or deadline, because waits,
     /// earlier attempts or other requests had used it.
     private func outcome(of result: RunResult, after elapsed: Duration) -> AttemptOutcome? {
-        let error = result.error ?? result.metrics?.failureBehindStored?.error
-        if error?.code == .totalTimedOut, let whole = budget.whole, elapsed < min(whole / 2, .seconds(1)) { return nil }
+        if result.ownError?.code == .totalTimedOut, let whole = budget.whole, elapsed < min(whole / 2, .seconds(1)) {
+            return nil
+        }
         return result.outcome(admittedFor: elapsed)
     }
 
@@ -194,14 +213,22 @@ final class AdmittedAttempt {
     init(keys: AdmissionKeys, budgetOrigin: String?) {
         (self.keys, self.budgetOrigin) = (keys, budgetOrigin)
     }
+
+    fileprivate func takePermit() -> AdmissionState.Permit? { exchange(&permit, with: nil) }
 }
 
 extension RunResult {
+    /// The error of the attempt's own exchange.
+    fileprivate var ownError: CurlewError? {
+        guard let exchange = metrics?.exchangeBehindStored else { return error }
+        return exchange.error
+    }
+
     /// Whether no server was asked for this request, or the response is not that of its exchange.
     fileprivate var isFromCache: Bool {
         switch metrics?.cacheStatus {
-        // Of a failed exchange that several requests share, only the one that made it has the failure.
-        case .hit?, .stale?, .collapsed?: metrics?.failureBehindStored == nil
+        // Of an exchange that several requests share, only the one that made it has the outcome.
+        case .hit?, .stale?, .collapsed?: metrics?.exchangeBehindStored == nil
         default: false
         }
     }
@@ -209,11 +236,12 @@ extension RunResult {
     /// The outcome of an attempt that took `elapsed`. `nil` if it failed on this side, or waited in vain for a
     /// connection.
     fileprivate func outcome(admittedFor elapsed: Duration) -> AttemptOutcome? {
-        if let failure = metrics?.failureBehindStored {
-            guard let head = failure.head else {
-                return failure.error.flatMap { AttemptOutcome.ofFailure($0, after: elapsed) }
+        if let exchange = metrics?.exchangeBehindStored {
+            let latency = min(exchange.latency ?? elapsed, elapsed)
+            guard let head = exchange.head else {
+                return exchange.error.flatMap { AttemptOutcome.ofFailure($0, after: latency) }
             }
-            return AttemptOutcome(status: head.status, error: failure.error, latency: elapsed)
+            return AttemptOutcome(status: head.status, error: exchange.error, latency: latency)
         }
         let status = response?.head.status
         // The time was spent in exchange adapters, middleware or a redirect handler.

@@ -24,7 +24,7 @@ public struct TransferMetrics: Sendable {
         package var attempt: Int = 0
         package var hedge: Hedge?
         package var droppedTrailers: [String] = []
-        package var failureBehindStored: FailureBehindStored?
+        package var exchangeBehindStored: ExchangeBehindStored?
 
         fileprivate init(queued: Date, ended: Date) {
             self.queued = queued
@@ -155,20 +155,25 @@ public struct TransferMetrics: Sendable {
         set { values.droppedTrailers = newValue }
     }
 
-    /// The server's failure instead of which a stored response was served.
-    package var failureBehindStored: FailureBehindStored? {
-        get { values.failureBehindStored }
-        set { values.failureBehindStored = newValue }
+    /// The end of the exchange with the server, if a stored response was served after it.
+    package var exchangeBehindStored: ExchangeBehindStored? {
+        get { values.exchangeBehindStored }
+        set { values.exchangeBehindStored = newValue }
     }
 
-    /// A failure of the server.
-    package struct FailureBehindStored: Sendable, Equatable {
+    package struct ExchangeBehindStored: Sendable, Equatable {
         package let head: ResponseHead?
         package let error: CurlewError?
+        /// The time until the head, or until the failure. `nil` if it is not known.
+        package let latency: Duration?
 
-        package init(head: ResponseHead?, error: CurlewError?) { (self.head, self.error) = (head, error) }
+        /// `metrics` are those of the exchange.
+        package init(head: ResponseHead? = nil, error: CurlewError? = nil, _ metrics: TransferMetrics?) {
+            (self.head, self.error) = (head, error)
+            latency = metrics.map { .bounded(seconds: ($0.firstByte ?? $0.ended).timeIntervalSince($0.queued)) }
+        }
 
-        package static func == (left: FailureBehindStored, right: FailureBehindStored) -> Bool {
+        package static func == (left: ExchangeBehindStored, right: ExchangeBehindStored) -> Bool {
             left.head?.status == right.head?.status && left.error?.code == right.error?.code
         }
     }

@@ -4,7 +4,7 @@ internal import Testing
 
 /// Smaller versions of the simulations that `make bench-simulation` runs. Time and random numbers are simulated, so the
 /// results are the same in every run.
-@Suite("Simulated overload", .timeLimit(.minutes(4)))
+@Suite("Simulated overload", .serialized, .timeLimit(.minutes(4)))
 struct SimulationTests {
     /// Returns a scenario with a tenth of the calls, in 50 s.
     private static func small(_ scenario: Scenario) -> Scenario {

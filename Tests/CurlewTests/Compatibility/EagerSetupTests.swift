@@ -1,4 +1,5 @@
 import CurlewAlamofire
+import CurlewCore
 import CurlewTesting
 import Foundation
 import Testing
@@ -28,6 +29,26 @@ struct EagerSetupTests {
                 "receivedData", "collectedMetrics", "didGatherMetrics", "completed", "didCompleteTask", "didFinish",
             ]
         )
+    }
+
+    @Test func aSuspendedRequestAsksForItsAdmissionOnce() async throws {
+        let configuration = SessionConfiguration {
+            $0.resilience.rateLimit = .requests(1, per: .seconds(3_600))
+            $0.timeouts.queue = .zero
+        }
+        let transport = MockTransport { _ in .text("x") }
+        let session = Session(configuration: configuration, transport: transport, requestSetup: .eager)
+        let request = session.request("https://example.org/a")
+        request.suspend()
+        async let text = request.string()
+        try await eventually { request.record.withLock { $0.lifecycle.hasDemand } }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(await session.resilience.snapshot().counts.admitted == 0)
+        request.authenticate(username: "ada", password: "secret")
+        request.resume()
+        #expect(try await text == "x")
+        #expect(await session.resilience.snapshot().counts.admitted == 1)
+        #expect(transport.requests.first?.transfer.options.authentication?.username == "ada")
     }
 
     @Test func cURLDescriptionNeedsNoResume() async throws {

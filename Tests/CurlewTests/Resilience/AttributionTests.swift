@@ -37,26 +37,28 @@ struct AttributionTests {
         #expect(error.code == .circuitOpen)
     }
 
-    @Test("a server that had little of a deadline's time is not blamed, and one that had most of it is")
-    func sharedDeadline() async throws {
-        let (server, gate) = (try TestServer(), Gate())
-        server.route("/held") { _ in
+    @Test("a failure counts once, however many requests have waited for the response to the same request")
+    func sharedFetch() async throws {
+        let gate = Gate()
+        let transport = MockTransport { request in
+            if request.index == 0 { return .text("stored").header("Cache-Control", "max-age=0, stale-if-error=600") }
             try await gate.wait()
-            return .text("late")
+            return .status(503)
         }
-        let breaker = Resilience(breaker: CircuitBreaker())
-        let session = Session(configuration: SessionConfiguration { $0.resilience = breaker })
-        for (used, failures) in [(Duration.milliseconds(2_600), 0), (.zero, 1)] {
-            await RequestDeadline.within(.seconds(3)) {
-                if used > .zero { try? await Task.sleep(for: used) }
-                let request = session.request(server.url("/held"))
-                _ = try? await request.data()
-                #expect(request.error?.code == .totalTimedOut)
-            }
-            let circuits = await session.resilience.snapshot().circuits
-            #expect(circuits.values.reduce(0) { $0 + $1.failures } == failures)
+        var configuration = SessionConfiguration()
+        configuration.cache = ResponseCache()
+        configuration.resilience.breaker = CircuitBreaker()
+        let session = Session(configuration: configuration, transport: transport)
+        #expect(try await session.request(Self.url).string() == "stored")
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<10 { group.addTask { try await session.request(Self.url).string() } }
+            try await eventually { session.context.resilience?.snapshot().counts.admitted == 11 }
+            gate.open()
+            for try await text in group { #expect(text == "stored") }
         }
-        gate.open()
+        let circuit = await session.resilience.snapshot().circuits[Self.origin]
+        // Requests that came too late to wait have sent one of their own.
+        #expect(circuit?.calls == transport.requests.count && circuit?.failures == transport.requests.count - 1)
     }
 
     @Test("a refused retry of a POST is not safe to repeat, because the first attempt may have taken effect")
@@ -71,5 +73,30 @@ struct AttributionTests {
             let error = try await requireFailure { try await request.data() }
             #expect(error.code == .limited && error.isSafeToRetry == isSafe, "\(method) \(key ?? "")")
         }
+    }
+}
+
+@Suite("A deadline's time and whom it counts against", .timeLimit(.minutes(4)))
+struct AttributionTimingTests {
+    @Test("a server that had little of a deadline's time is not blamed, and one that had most of it is")
+    func sharedDeadline() async throws {
+        let (server, gate) = (try TestServer(), Gate())
+        server.route("/held") { _ in
+            try await gate.wait()
+            return .text("late")
+        }
+        let breaker = Resilience(breaker: CircuitBreaker())
+        let session = Session(configuration: SessionConfiguration { $0.resilience = breaker })
+        for (used, failures) in [(Duration.milliseconds(2_800), 0), (.zero, 1)] {
+            await RequestDeadline.within(.seconds(3)) {
+                if used > .zero { try? await Task.sleep(for: used) }
+                let request = session.request(server.url("/held"))
+                _ = try? await request.data()
+                #expect(request.error?.code == .totalTimedOut)
+            }
+            let circuits = await session.resilience.snapshot().circuits
+            #expect(circuits.values.reduce(0) { $0 + $1.failures } == failures)
+        }
+        gate.open()
     }
 }
