@@ -79,7 +79,7 @@ public actor Session {
     public subscript(task: TaskIdentifier) -> Request? { registry.withLock { $0[task] }?.usersHandle }
 
     /// All requests that have started and not ended.
-    public var activeRequests: [Request] { running.map(\.usersHandle) }
+    public var activeRequests: [Request] { running.filter { !$0.isFinished }.map(\.usersHandle) }
 
     private var running: [Request] { registry.withLock { $0.activeRequests } }
 
