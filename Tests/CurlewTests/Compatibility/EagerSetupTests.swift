@@ -41,7 +41,7 @@ struct EagerSetupTests {
         let request = session.request("https://example.org/a")
         request.suspend()
         async let text = request.string()
-        try await eventually { request.record.withLock { $0.lifecycle.hasDemand } }
+        try await eventually { request.isSuspended }
         for _ in 0..<100 { await Task.yield() }
         #expect(await session.resilience.snapshot().counts.admitted == 0)
         request.authenticate(username: "ada", password: "secret")
