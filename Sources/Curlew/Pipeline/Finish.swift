@@ -112,8 +112,7 @@ extension Run {
         }
         error.url = request.asGiven(error.url ?? snapshot?.url)
         error.attempt = attempt.number
-        // This attempt was not sent, but an earlier one may have taken effect.
-        if error.isSafeToRetry, request.mayHaveTakenEffect { error.isSafeToRetry = false }
+        reconsiderSafety(of: &error)
         return RunResult(
             request: snapshot,
             error: error,
@@ -164,13 +163,18 @@ extension Run {
         if error.code == .totalTimedOut, let total = budget.total {
             error.reason = CurlewError.timeoutReason(.totalTimedOut, after: total)
         }
-        // The transport only knows the last exchange: an earlier one may have been carried out by the server.
-        if !attempt.hops.isEmpty, error.isSafeToRetry, request.wasCarriedOut { error.isSafeToRetry = false }
-        if error.isSafeToRetry, request.mayHaveTakenEffect { error.isSafeToRetry = false }
+        reconsiderSafety(of: &error)
         error.nameUnpinnedKey()
         error.metrics = exchange.metrics
         if error.responseCode == nil { error.responseCode = response?.head.status }
         return error
+    }
+
+    /// The error knows the last exchange only. An earlier one, or an earlier attempt, may have taken effect.
+    private func reconsiderSafety(of error: inout CurlewError) {
+        guard error.isSafeToRetry else { return }
+        let wasCarriedOut = !attempt.hops.isEmpty && request.wasCarriedOut
+        if wasCarriedOut || request.mayHaveTakenEffect { error.isSafeToRetry = false }
     }
 
     /// Adds the beginning of the body to a validation error.

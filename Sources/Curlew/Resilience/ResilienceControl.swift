@@ -152,10 +152,8 @@ package final class ResilienceControl: Sendable {
         // Called without the lock, because it is user code.
         let call = (outcome ?? seenByCircuit).flatMap { self.call?($0) }
         change { state, now in
-            state.admission.finish(permit, outcome, call, advice, at: now)
-            for (circuit, change) in exchange(&state.admission.circuitChanges, with: []) {
-                state.observer?(SessionDecision(circuit, change))
-            }
+            let changed = state.admission.finish(permit, outcome, call, advice, at: now)
+            if let (circuit, change) = changed { state.observer?(SessionDecision(circuit, change)) }
         }
     }
 
@@ -306,7 +304,7 @@ final class EndpointControl: Sendable {
         return state.withLock { state in
             var random = SystemRandomNumberGenerator()
             let choice = state.choose(avoiding: failed, at: now, using: &random)
-            report(&state)
+            if choice.isReturn { report(.returned, of: choice) }
             return choice
         }
     }
@@ -318,19 +316,18 @@ final class EndpointControl: Sendable {
         let isFailure = outcome.map(isFailure)
         let now = now
         state.withLock { state in
-            state.finish(choice, isFailure: isFailure, at: now)
-            report(&state)
+            let change = state.finish(choice, isFailure: isFailure, at: now)
+            if let change { report(change, of: choice) }
         }
         return isFailure == true
     }
 
-    private func report(_ state: inout EndpointState) {
-        for (index, change) in exchange(&state.changes, with: []) {
-            let url = Redaction.redacted(bases[index].url)
-            switch change {
-            case .ejected(let time): observer?(.endpointEjected(url, for: time))
-            case .returned: observer?(.endpointReturned(url))
-            }
+    private func report(_ change: EndpointState.Change, of choice: EndpointState.Choice) {
+        guard let observer else { return }
+        let url = Redaction.redacted(bases[choice.index].url)
+        switch change {
+        case .ejected(let time): observer(.endpointEjected(url, for: time))
+        case .returned: observer(.endpointReturned(url))
         }
     }
 

@@ -85,8 +85,6 @@ package struct AdmissionState: Sendable {
     /// A lane without requests is removed.
     private var lanes: [AdmissionKeys: Lane] = [:]
     package private(set) var waiting = 0
-    /// The changes of circuits since the caller last took them, by the names of the circuits.
-    package var circuitChanges: [(circuit: String, change: CircuitState.Change)] = []
     private var arrivals = 0
     private var time: Duration = .zero
     /// When there are this many records, unused ones are removed.
@@ -150,21 +148,22 @@ package struct AdmissionState: Sendable {
     }
 
     /// Records the end of an admitted request. `outcome`, `call` and `advice` are `nil` if it says nothing about the
-    /// server.
+    /// server. Returns the name of the circuit that has opened or closed because of it.
+    @discardableResult
     package mutating func finish(
         _ permit: Permit, _ outcome: AttemptOutcome?, _ call: CircuitState.Call?, _ advice: ServerAdvice?,
         at now: Duration
-    ) {
+    ) -> (circuit: String, change: CircuitState.Change)? {
         let now = advance(to: now)
         let numbers = permit.numbers
+        defer { records.release(numbers) }
         if let number = numbers.places { records.list[number].places?.giveBack(outcome) }
-        if let number = numbers.circuit {
-            if let change = records.list[number].circuit?.end(call, of: permit.circuitNumber, at: now) {
-                circuitChanged(number, change, at: now)
-            }
-        }
         if let number = numbers.quota, let advice { records.list[number].quota.learn(advice, at: now) }
-        records.release(numbers)
+        guard let number = numbers.circuit,
+            let change = records.list[number].circuit?.end(call, of: permit.circuitNumber, at: now)
+        else { return nil }
+        publish(change, of: number, at: now)
+        return (records.list[number].name, change)
     }
 
     // MARK: Deciding
@@ -296,8 +295,8 @@ package struct AdmissionState: Sendable {
         }.min()
     }
 
-    private mutating func circuitChanged(_ number: Int, _ change: CircuitState.Change, at now: Duration) {
-        circuitChanges.append((records.list[number].name, change))
+    /// Tells the fleet of an opening.
+    private mutating func publish(_ change: CircuitState.Change, of number: Int, at now: Duration) {
         if sharesCircuits, case .opened(let time, let cause) = change,
             records.list[number].circuit?.mayBePublished(cause) == true
         {

@@ -7,9 +7,8 @@
 ///       │                                                └───────── the probe fails ──┘ │
 ///       └───────────────────────────────────── `probes` in a row have succeeded ────────┘
 ///
-/// While it is open, requests fail at once with `.circuitOpen`, and a retry that would still find it open is not made. In
-/// the half-open state one request
-/// at a time is sent, as a probe.
+/// While it is open, requests fail at once with `.circuitOpen`, and a retry that would still find it open is not made.
+/// In the half-open state one request at a time is sent, as a probe.
 public struct CircuitBreaker: Sendable {
     /// The outcomes that are considered.
     public enum Window: Sendable, Hashable {

@@ -33,8 +33,7 @@ public struct ConcurrencyLimit: Sendable {
 ///
 /// The rule is a gradient: the usual latency, a slow average, divided by the recent one. Around 1 the server keeps up,
 /// and the limit grows by its square root, smoothed. Below 1 requests queue up in the server, and the limit shrinks in
-/// proportion, at most by half. The usual latency falls faster than it
-/// rises, so that a slow phase is soon forgotten.
+/// proportion, at most by half. The usual latency falls faster than it rises, so that a slow phase is soon forgotten.
 ///
 /// The recent latency is the mean of as many responses as were in flight, so about one round trip. One response says
 /// little: a healthy server answers many in half or twice the mean time. With a decision for each of them the usual

@@ -160,6 +160,8 @@ package struct EndpointState: Sendable {
         /// outcome says nothing about the present.
         let generation: Int
         package let isTrial: Bool
+        /// Whether the choice returned the endpoint to the group, because too many others are ejected.
+        package let isReturn: Bool
     }
 
     /// A change of an endpoint.
@@ -196,8 +198,6 @@ package struct EndpointState: Sendable {
     private let ejection: EndpointGroup.Ejection?
     private var members: [Member]
     private var time: Duration = .zero
-    /// The changes of endpoints since the caller last took them.
-    package var changes: [(index: Int, change: Change)] = []
 
     /// `nil` for a group without endpoints.
     package init?(_ group: EndpointGroup) {
@@ -219,7 +219,7 @@ package struct EndpointState: Sendable {
         let now = advance(to: now)
         let index = pick(from: candidates(avoiding: failed, at: now), using: &random)
         members[index].outstanding += 1
-        var isTrial = false
+        var (isTrial, isReturn) = (false, false)
         if members[index].ejectedUntil.map({ $0 <= now }) == true, let ejection {
             if mayEject(index, ejection, at: now) {
                 // If it takes as long as the first ejection, another trial follows.
@@ -227,9 +227,11 @@ package struct EndpointState: Sendable {
                 isTrial = true
             } else {
                 comeBack(index, at: now)
+                isReturn = true
             }
         }
-        return Choice(index: index, generation: members[index].generation, isTrial: isTrial)
+        return Choice(
+            index: index, generation: members[index].generation, isTrial: isTrial, isReturn: isReturn)
     }
 
     /// Returns the endpoints to choose from, in their order: the available ones; of these, the ones on which the
@@ -275,34 +277,36 @@ package struct EndpointState: Sendable {
 
     // MARK: Learning
 
-    /// Records the end of a request. `isFailure` is `nil` if it says nothing about the endpoint.
-    package mutating func finish(_ choice: Choice, isFailure: Bool?, at now: Duration) {
+    /// Records the end of a request. `isFailure` is `nil` if it says nothing about the endpoint. Returns the change that
+    /// it has caused.
+    @discardableResult
+    package mutating func finish(_ choice: Choice, isFailure: Bool?, at now: Duration) -> Change? {
         let (now, index) = (advance(to: now), choice.index)
         members[index].outstanding -= 1
-        guard let ejection, choice.generation == members[index].generation else { return }
+        guard let ejection, choice.generation == members[index].generation else { return nil }
         guard members[index].ejectedUntil == nil else {
             switch isFailure {
             // Another trial may begin.
-            case nil: if choice.isTrial { members[index].ejectedUntil = now }
-            case false?: comeBack(index, at: now)
-            case true?: if choice.isTrial { eject(index, ejection, at: now) }
+            case nil:
+                if choice.isTrial { members[index].ejectedUntil = now }
+                return nil
+            case false?: return comeBack(index, at: now)
+            case true?: return choice.isTrial ? eject(index, ejection, at: now) : nil
             }
-            return
         }
-        guard let isFailure else { return }
+        guard let isFailure else { return nil }
         members[index].failures = isFailure ? members[index].failures + 1 : 0
         members[index].window?.add(CircuitState.Call(isFailure: isFailure), at: now)
         let isOutlier =
             members[index].failures >= max(ejection.consecutiveFailures, 1)
             || members[index].window.map { ejection.isTooMany($0.counts(at: now)) } ?? false
-        if isFailure, isOutlier { eject(index, ejection, at: now) }
+        return isFailure && isOutlier ? eject(index, ejection, at: now) : nil
     }
 
     /// Ejects an endpoint. If too many others are ejected, it stays or returns to the group.
-    private mutating func eject(_ index: Int, _ ejection: EndpointGroup.Ejection, at now: Duration) {
+    private mutating func eject(_ index: Int, _ ejection: EndpointGroup.Ejection, at now: Duration) -> Change? {
         guard mayEject(index, ejection, at: now) else {
-            if members[index].ejectedUntil != nil { comeBack(index, at: now) }
-            return
+            return members[index].ejectedUntil == nil ? nil : comeBack(index, at: now)
         }
         if let returned = members[index].returned, now - returned >= ejection.time(of: members[index].ejections) {
             members[index].ejections = 0
@@ -313,16 +317,17 @@ package struct EndpointState: Sendable {
         let time = ejection.time(of: members[index].ejections)
         members[index].ejectedUntil = now + time
         members[index].generation += 1
-        changes.append((index, .ejected(for: time)))
+        return .ejected(for: time)
     }
 
-    private mutating func comeBack(_ index: Int, at now: Duration) {
+    @discardableResult
+    private mutating func comeBack(_ index: Int, at now: Duration) -> Change {
         members[index].ejectedUntil = nil
         members[index].returned = now
         members[index].failures = 0
         members[index].window?.removeAll()
         members[index].generation += 1
-        changes.append((index, .returned))
+        return .returned
     }
 
     private func mayEject(_ index: Int, _ ejection: EndpointGroup.Ejection, at now: Duration) -> Bool {

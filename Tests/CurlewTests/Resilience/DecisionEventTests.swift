@@ -36,6 +36,8 @@ struct DecisionEventTests {
         }
     }
 
+    private struct Unexpected: Error {}
+
     /// Retries everything, at once.
     private struct Stubborn: RequestInterceptor {
         func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult { .retry }
@@ -94,7 +96,7 @@ struct DecisionEventTests {
             _ = try await (held, next)
         }
         #expect(admissions(decisions) == [.admitted, .timedOut, .admitted])
-        guard case .attempt(let waited)? = decisions.last else { return }
+        guard case .attempt(let waited)? = decisions.last else { throw Unexpected() }
         #expect(waited.waited > .zero)
         #expect(log.last?.hasPrefix("debug request admitted: admitted after") == true)
     }
