@@ -122,6 +122,7 @@ struct TransferRequestBuilder {
         if let own {
             options.expectContinue = own.expectContinue
             options.multiplexes = own.multiplexes
+            if let priority = own.priority { options.priority = priority }
             if let resilience = own.resilience { options.resilience = resilience }
         }
         switch purpose {

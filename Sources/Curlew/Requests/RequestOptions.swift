@@ -212,8 +212,8 @@ extension Request {
 
     // MARK: Priority, idempotency and resilience
 
-    /// Sets the priority: the order in which requests wait for the session's ``Resilience``, and the field `Priority`
-    /// (RFC 9218) for the server, unless the request has one.
+    /// Sets the priority: the order in which requests wait for the session's ``Resilience`` and for connections, and the
+    /// field `Priority` (RFC 9218) for the server, unless the request has one.
     @discardableResult
     public func priority(_ priority: RequestPriority) -> Self {
         record.withLock { $0.ensureExtras().options.priority = priority }

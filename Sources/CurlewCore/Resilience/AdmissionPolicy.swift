@@ -108,8 +108,9 @@ public struct ResilienceScope: Sendable {
 ///
 ///     session.request(url).priority(.background)
 ///
-/// It orders the requests that wait for a limit of ``Resilience``: by priority, then by arrival. It is also sent as a
-/// field `Priority` (RFC 9218), by which servers order their responses.
+/// It orders the requests that wait for a limit of ``Resilience``, and those that wait for a connection to the same
+/// origin: by priority, then by arrival. It is also sent as a field `Priority` (RFC 9218), by which servers order their
+/// responses.
 public struct RequestPriority: Sendable, Hashable, Comparable {
     /// The urgency of RFC 9218: 0 is the most urgent, 7 the least.
     public let urgency: Int

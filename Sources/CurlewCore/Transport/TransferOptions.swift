@@ -13,6 +13,7 @@ public struct TransferOptions: Sendable {
         var multiplexes: Bool = true
         var hasDeadlineField: Bool = false
         var trafficClass: TrafficClass = .normal
+        var priority: RequestPriority = .normal
         var cache: CacheOverrides?
         var resilience: RequestResilience?
     }
@@ -95,6 +96,11 @@ public struct TransferOptions: Sendable {
     package var trafficClass: TrafficClass {
         get { values.trafficClass }
         _modify { yield &values.trafficClass }
+    }
+    /// The priority among the exchanges that wait for a connection to the same origin.
+    public var priority: RequestPriority {
+        get { values.priority }
+        _modify { yield &values.priority }
     }
     /// The differences from the session's resilience; `nil` if there are none.
     package var resilience: RequestResilience? {

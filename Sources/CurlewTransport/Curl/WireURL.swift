@@ -23,12 +23,6 @@ struct WireURL: Sendable {
         return URLParts.host(of: string) ?? String(written)
     }
 
-    /// Scheme, credentials, host and port, as written.
-    var origin: String {
-        let bytes = string.utf8
-        return String(string[..<bytes.index(bytes.startIndex, offsetBy: parts.origin)])
-    }
-
     init(_ url: URL) throws(CurlewError) {
         string = url.absoluteString
         guard let parts = URLScan(string).parts else {

@@ -35,7 +35,7 @@ final class Transfers {
     /// The deadlines of the transfers' timeouts. See `Transfers+Clocks`.
     var deadlines = DeadlineHeap<ActiveTransfer>()
     // SAFETY: unchecked for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
-    @exclusivity(unchecked) var queues = ConnectionQueues()
+    @exclusivity(unchecked) var queues: ConnectionQueues
     /// The transfers that have ended and whose callers are resumed at the end of the turn.
     private var ended: [ActiveTransfer] = []
     /// The observers to notify at the end of the turn.
@@ -46,6 +46,7 @@ final class Transfers {
         self.sockets = sockets
         self.handles = handles
         self.loop = loop
+        queues = ConnectionQueues(connections: settings.limits.host) { sockets.connections.multiplexes($0) }
         resolver = NameResolver(settings)
         handshakes = Handshakes(settings, loop: loop)
         byteConnections = ByteConnections(sockets: sockets, handles: handles, loop: loop)
@@ -91,7 +92,7 @@ final class Transfers {
         clockChanged(transfer)
     }
 
-    /// Gives waiting transfers to libcurl, each origin's in order of arrival, while there is room.
+    /// Gives waiting transfers to libcurl, each origin's most urgent first, while there is room.
     func addWaiting() {
         loop.assertOnLoop()
         while let transfer = queues.next() {

@@ -395,6 +395,8 @@ struct ResilienceTests {
         _ = try await session.request(Self.url, headers: ["Priority": "u=2, i"]).priority(.low).data()
         let sent = transport.requests.map { $0.headers["Priority"] }
         #expect(sent == ["u=0", "u=1", nil, "u=5", "u=7", "u=7", "u=2, i"])
+        // The transport orders requests by it.
+        #expect(transport.requests.map(\.transfer.options.priority.urgency) == [0, 1, 3, 5, 7, 7, 5])
         #expect(RequestPriority.high > .normal && RequestPriority.background < .low)
     }
 

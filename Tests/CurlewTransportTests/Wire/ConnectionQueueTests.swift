@@ -8,7 +8,7 @@ import Testing
 /// Hundreds of requests share two connections to one host.
 @Suite("Waiting for a connection", .timeLimit(.minutes(4)))
 struct ConnectionQueueTests {
-    private let count = 3 * ConnectionQueues.mostInside + 50
+    private let count = 434
 
     /// Runs a test while the server holds two requests back until the gate opens, and `count` more wait for their
     /// connections.
@@ -44,7 +44,8 @@ struct ConnectionQueueTests {
 
     @Test func queuedRequestsUseFewHandlesAndAllComplete() async throws {
         try await withQueue { transport, _, gate, waiting in
-            #expect(transport.statistics.easyHandlesInUse <= 2 * ConnectionQueues.mostInside + 2)
+            // Two run, two entered before there was a queue, and two wait within libcurl.
+            #expect(transport.statistics.easyHandlesInUse <= 6)
             gate.open()
             for (number, task) in waiting.enumerated() {
                 let size = try await task.value
@@ -76,6 +77,37 @@ struct ConnectionQueueTests {
             #expect(answer.sink.body.count == 7)
             gate.open()
             for task in waiting { _ = try await task.value }
+        }
+    }
+
+    private static let features = Capabilities.ofLibcurl.features
+
+    /// These two do not compete for the connections that the others wait for.
+    @Test(.enabled(if: features.contains("NTLM"), "libcurl has no NTLM"))
+    func loneRequestAndByteConnectionDoNotWait() async throws {
+        try await withQueue { transport, server, gate, waiting in
+            var lone = request(server.url("/bytes/7"))
+            lone.options.authentication = .init(scheme: .ntlm, username: "ada", password: "secret")
+            #expect(try await transport.fetch(lone).sink.body.count == 7)
+            let connection = try await transport.connect(request(server.url("/bytes/7")))
+            connection.close()
+            gate.open()
+            for task in waiting { _ = try await task.value }
+        }
+    }
+
+    @Test(.enabled(if: features.contains("NTLM"), "libcurl has no NTLM"))
+    func othersDoNotWaitForLoneRequests() async throws {
+        try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
+            let gate = Gate()
+            server.route("/held") { _ in .text("held").stalling(until: gate, at: .beforeHead) }
+            var lone = request(server.url("/held"))
+            lone.options.authentication = .init(scheme: .ntlm, username: "ada", password: "secret")
+            let held = (0..<20).map { _ in Task { [lone] in try await transport.fetch(lone).status } }
+            try await begun(held.count, transport)
+            #expect(try await transport.fetch(request(server.url("/bytes/7"))).sink.body.count == 7)
+            gate.open()
+            for task in held { #expect(try await task.value == 200) }
         }
     }
 
@@ -115,9 +147,7 @@ struct ConnectionQueueTests {
             let (first, others) = (server.url("/first"), server.url("/bytes/1"))
             let blocker = Task { try await transport.fetch(request(first)).text }
             try await server.waitForRequests(count: 1)
-            let before = (0..<2 * ConnectionQueues.mostInside).map { _ in
-                Task { try await transport.fetch(request(others)).status }
-            }
+            let before = (0..<20).map { _ in Task { try await transport.fetch(request(others)).status } }
             try await begun(before.count + 1, transport)
             let sink = CollectingSink()
             let held = request(server.url("/bytes/7"))
@@ -134,6 +164,106 @@ struct ConnectionQueueTests {
         }
     }
 
+    @Test func mostUrgentRequestIsServedFirst() async throws {
+        try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
+            let gate = Gate()
+            server.script("/first", .text("first").stalling(until: gate, at: .beforeHead))
+            let first = server.url("/first")
+            let blocker = Task { try await transport.fetch(request(first)).text }
+            try await server.waitForRequests(count: 1)
+            let arrivals: [(RequestPriority, Int)] = [
+                (.background, 1), (.background, 2), (.background, 3), (.normal, 4), (.background, 5), (.critical, 6),
+                (.normal, 7), (.low, 8), (.high, 9), (.critical, 10),
+            ]
+            var waiting: [Task<Int, any Error>] = []
+            for (priority, number) in arrivals {
+                var next = request(server.url("/bytes/\(number)"))
+                next.options.priority = priority
+                waiting.append(Task { [next] in try await transport.fetch(next).outcome.head.status })
+                try await begun(waiting.count + 1, transport)
+            }
+            gate.open()
+            #expect(try await blocker.value == "first")
+            for task in waiting { #expect(try await task.value == 200) }
+            // The first two wait within libcurl.
+            let order = [1, 2, 6, 10, 9, 4, 7, 8, 3, 5]
+            #expect(server.requests.dropFirst().map(\.path) == order.map { "/bytes/\($0)" })
+        }
+    }
+
+    /// A multiplexed connection has streams for more transfers than there may be connections.
+    @Test func moreTransfersEnterOnceConnectionIsMultiplexed() throws {
+        let transport = CurlTransport()
+        let url = try #require(URL(string: "http://a.example/"))
+        var isMultiplexed = false
+        var queues = ConnectionQueues(connections: 2) { _ in isMultiplexed }
+        let transfers = try (0..<200).map { _ in try transport.makeTransfer(request(url), NoSink.shared) }
+        var entered: [Bool] = []
+        for transfer in transfers { entered.append(queues.add(transfer)) }
+        // Two without a queue, and two of the queue.
+        #expect(entered == (0..<200).map { $0 < 4 })
+        isMultiplexed = true
+        // One of the queue leaves libcurl, because it has a stream.
+        queues.remove(transfers[2])
+        var count = 0
+        while queues.next() != nil { count += 1 }
+        #expect(count == ConnectionQueues.mostBehindStreams - 1)
+        #expect(queues.inside == 3 + count)
+    }
+
+    /// Compares the queue with a list that is searched for the most urgent transfer each time.
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func queueServesByUrgencyThenArrival(_ seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        let transport = CurlTransport()
+        let url = try #require(URL(string: "http://a.example/"))
+        let make = { (urgency: Int) in
+            var next = request(url)
+            next.options.priority = RequestPriority(urgency: urgency)
+            return try transport.makeTransfer(next, NoSink.shared)
+        }
+        var queues = ConnectionQueues(connections: 1) { _ in false }
+        // One without a queue, and the only one that the queue may have within libcurl.
+        var inside = try [make(3), make(3)]
+        for transfer in inside {
+            let isAdmitted = queues.add(transfer)
+            #expect(isAdmitted)
+        }
+        var outside: [ActiveTransfer] = []
+        func end(_ transfer: ActiveTransfer) {
+            transfer.end()
+            queues.remove(transfer)
+        }
+        for _ in 0..<500 {
+            switch Int.random(in: 0..<10, using: &random) {
+            case ..<6:
+                let transfer = try make(Int.random(in: 0...7, using: &random))
+                let isAdmitted = queues.add(transfer)
+                #expect(!isAdmitted)
+                outside.append(transfer)
+            case 6:
+                guard let index = outside.indices.randomElement(using: &random) else { continue }
+                end(outside.remove(at: index))
+            default:
+                end(inside.removeLast())
+                let next = queues.next()
+                let expected = outside.indices.min { outside[$0].urgency < outside[$1].urgency }
+                guard let expected else {
+                    #expect(next == nil)
+                    inside = try [inside[0], make(3)]
+                    let isAdmitted = queues.add(inside[1])
+                    #expect(isAdmitted)
+                    continue
+                }
+                #expect(next === outside[expected])
+                inside.append(outside.remove(at: expected))
+            }
+            var count = 0
+            queues.forEachQueue { count += $1 }
+            #expect(count == outside.count)
+        }
+    }
+
     private struct Kept {
         weak var transfer: ActiveTransfer?
     }
@@ -144,9 +274,9 @@ struct ConnectionQueueTests {
         let transport = CurlTransport()
         let url = try #require(URL(string: "http://a.example/"))
         let make = { try transport.makeTransfer(request(url), NoSink.shared) }
-        var queues = ConnectionQueues()
+        var queues = ConnectionQueues(connections: 100) { _ in false }
         // The first half of these transfers enters before there is a queue.
-        let inside = try (0..<2 * ConnectionQueues.mostInside).map { _ in try make() }
+        let inside = try (0..<200).map { _ in try make() }
         let entered = inside.map { queues.add($0) }
         #expect(!entered.contains(false))
         var kept: [Kept] = []
@@ -183,8 +313,8 @@ struct ConnectionQueueTests {
     @Test func eachOriginHasOneQueue() throws {
         let transport = CurlTransport()
         let url = try #require(URL(string: "http://a.example/"))
-        let most = ConnectionQueues.mostInside
-        var queues = ConnectionQueues()
+        let most = 100
+        var queues = ConnectionQueues(connections: most) { _ in false }
         var transfers: [ActiveTransfer] = []
         func enters() throws -> Bool {
             let transfer = try transport.makeTransfer(request(url), NoSink.shared)
@@ -219,7 +349,7 @@ struct ConnectionQueueTests {
         let transport = CurlTransport()
         let transfer = try transport.makeTransfer(
             request(try #require(URL(string: "http://a.example/"))), NoSink.shared)
-        var queues = ConnectionQueues()
+        var queues = ConnectionQueues(connections: 6) { _ in false }
         let isAdmitted = queues.add(transfer)
         #expect(isAdmitted && queues.inside == 1)
         for _ in 0..<2 {
@@ -227,12 +357,8 @@ struct ConnectionQueueTests {
             #expect(queues.inside == 0)
         }
     }
+}
 
-    @Test(arguments: [
-        ("http://a.example:8080/b/c", "http://a.example:8080"), ("https://a.example?b=/", "https://a.example"),
-        ("https://a.example", "https://a.example"), ("http://[::1]:80/", "http://[::1]:80"),
-    ])
-    func originIsURLBeforeThePath(_ text: String, _ origin: String) throws {
-        #expect(try WireURL(#require(URL(string: text))).origin == origin)
-    }
+extension ActiveTransfer {
+    fileprivate var urgency: Int { request.options.priority.urgency }
 }

@@ -129,8 +129,8 @@ struct NameResolverTests {
             default: return DNSAnswer(addresses: ["127.0.0.2"], timeToLive: .seconds(3600))
             }
         }
-        // Twice `mostInside` wait within libcurl, and may be connected to either address.
-        let (count, outside) = (3 * ConnectionQueues.mostInside, ConnectionQueues.mostInside)
+        // At most two of them wait within libcurl, and may be connected to either address.
+        let count = 100
         try await withRegistry(registry) {
             $0.maximumConnectionsPerHost = 1
         } _: { transport, server in
@@ -157,7 +157,7 @@ struct NameResolverTests {
             }
             #expect(try await first.value == 200)
             #expect(codes.allSatisfy { $0 == nil || $0 == .connectFailed })
-            #expect(codes.count { $0 != nil } >= outside)
+            #expect(codes.count { $0 != nil } >= count - 2)
         }
     }
 

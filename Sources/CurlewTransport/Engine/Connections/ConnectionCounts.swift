@@ -23,7 +23,7 @@ extension Transfers {
             case .uses(nil): origins[transfer.plan.origin]?.inUse += 1
             }
         }
-        queues.forEachQueue { first, count in origins[first.plan.origin, default: .init()].waiting += count }
+        queues.forEachQueue { origin, count in origins[origin, default: .init()].waiting += count }
         for socket in inUse {
             if let connection = sockets.connections[socket] { origins[connection.origin]?.inUse += 1 }
         }

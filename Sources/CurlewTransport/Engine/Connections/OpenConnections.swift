@@ -68,6 +68,8 @@ struct OpenConnection {
 struct OpenConnections {
     private(set) var all: [Int32: OpenConnection] = [:]
     private var sockets: [ConnectionName: Int32] = [:]
+    /// The number of multiplexed connections to each origin that has any.
+    private var multiplexedCounts: [OpenConnection.Origin: Int] = [:]
     /// The origins that have moved to a spare multi handle, because their usual one has a retired connection, and its
     /// index.
     private var movedOrigins: [OpenConnection.Origin: Int] = [:]
@@ -85,6 +87,7 @@ struct OpenConnections {
     mutating func opened(_ connection: OpenConnection, at socket: Int32) {
         closed(socket)
         all[socket] = connection
+        if connection.isMultiplexed { multiplexedCounts[connection.origin, default: 0] += 1 }
         if let name = connection.name { sockets[name] = socket }
         guard connection.isShared, !usesMulti(connection.multi, for: connection.origin) else { return }
         // The connection was being opened when its origin moved to another multi handle. If the origin has returned to
@@ -101,6 +104,9 @@ struct OpenConnections {
     mutating func closed(_ socket: Int32) {
         guard let connection = all.removeValue(forKey: socket) else { return }
         if let name = connection.name, sockets[name] == socket { sockets[name] = nil }
+        if connection.isMultiplexed, let count = multiplexedCounts[connection.origin] {
+            multiplexedCounts[connection.origin] = count > 1 ? count - 1 : nil
+        }
         // An origin without connections may use its usual multi handle again.
         guard !movedOrigins.isEmpty, movedOrigins[connection.origin] != nil else { return }
         if !hasConnections(connection.origin) { movedOrigins[connection.origin] = nil }
@@ -109,6 +115,9 @@ struct OpenConnections {
     private func hasConnections(_ origin: OpenConnection.Origin, besides socket: Int32 = -1) -> Bool {
         all.contains { $0.key != socket && $0.value.isShared && $0.value.origin == origin }
     }
+
+    /// Whether the origin has a connection that may carry several requests at once.
+    func multiplexes(_ origin: OpenConnection.Origin) -> Bool { multiplexedCounts[origin] != nil }
 
     mutating func countRequest(on socket: Int32) { all[socket]?.requests += 1 }
 
