@@ -12,8 +12,9 @@ struct EagerSetupTests {
         let monitor = RecordingMonitor()
         let session = Session(transport: transport, requestSetup: .eager, eventMonitors: [monitor])
         let request = session.request("https://example.org/a")
-        try await eventually { request.task != nil }
-        #expect(request.isInitialized)
+        // The task has its identifier before monitors hear of it.
+        try await eventually { monitor.events.all.contains("didCreateTask") }
+        #expect(request.task != nil && request.isInitialized)
         #expect(request.request?.url?.path() == "/a")
         #expect(request.cURLDescription().contains("https://example.org/a"))
         #expect(await session.activeRequests == [request])
