@@ -46,7 +46,9 @@ final class Transfers {
         self.sockets = sockets
         self.handles = handles
         self.loop = loop
-        queues = ConnectionQueues(connections: settings.limits.host) { sockets.connections.multiplexes($0) }
+        queues = ConnectionQueues(connections: settings.limits.host, proxy: settings.proxy) {
+            sockets.connections.multiplexes($0)
+        }
         resolver = NameResolver(settings)
         handshakes = Handshakes(settings, loop: loop)
         byteConnections = ByteConnections(sockets: sockets, handles: handles, loop: loop)
@@ -87,7 +89,7 @@ final class Transfers {
             }
         }
         transfer.clocks.enqueued(at: now)
-        if queues.add(transfer) { return addToMulti(transfer) }
+        if queues.add(transfer, besides: live) { return addToMulti(transfer) }
         transfer.stage = .queued
         clockChanged(transfer)
     }
@@ -319,11 +321,11 @@ final class Transfers {
         stopConnecting(transfer)
     }
 
-    /// Removes the transfer from the containers of transfers that libcurl connects. Most have left the queues and
+    /// Removes the transfer from the queues, and from the containers of transfers that libcurl connects. Most have left
     /// `connecting` when they were sent.
     func stopConnecting(_ transfer: ActiveTransfer) {
         if transfer.entries.handshake != nil { handshakes.forget(transfer) }
-        if transfer.entries.waitsInLibcurl { queues.remove(transfer) }
+        queues.remove(transfer)
         if transfer.entries.connecting >= 0 { sockets.connecting.remove(transfer) }
         if settings.quirks.closesUnseen { sockets.forgetVanished(of: transfer) }
     }

@@ -8,7 +8,7 @@ import Testing
 /// Hundreds of requests share two connections to one host.
 @Suite("Waiting for a connection", .timeLimit(.minutes(4)))
 struct ConnectionQueueTests {
-    private let count = 434
+    private let count = 400
 
     /// Runs a test while the server holds two requests back until the gate opens, and `count` more wait for their
     /// connections.
@@ -44,8 +44,7 @@ struct ConnectionQueueTests {
 
     @Test func queuedRequestsUseFewHandlesAndAllComplete() async throws {
         try await withQueue { transport, _, gate, waiting in
-            // Two run, two entered before there was a queue, and two wait within libcurl.
-            #expect(transport.statistics.easyHandlesInUse <= 6)
+            #expect(transport.statistics.easyHandlesInUse == 2)
             gate.open()
             for (number, task) in waiting.enumerated() {
                 let size = try await task.value
@@ -80,17 +79,61 @@ struct ConnectionQueueTests {
         }
     }
 
+    /// libcurl would try a transfer of the first host whenever a connection to the second one becomes free.
+    @Test(arguments: [1, 2])
+    func busyHostDoesNotHoldUpAnother(_ connections: Int) async throws {
+        try await withTransport({
+            $0.maximumConnectionsPerHost = connections
+        }) { transport, server in
+            let other = try TestServer()
+            defer { other.stop() }
+            let (stuck, gate) = (Gate(), Gate())
+            server.route("/held") { _ in .text("held").stalling(until: stuck, at: .beforeHead) }
+            let held = server.url("/held")
+            let busy = (0..<20).map { _ in Task { try await transport.fetch(request(held)).status } }
+            try await begun(busy.count, transport)
+            other.route("/held") { _ in .text("held").stalling(until: gate, at: .beforeHead) }
+            let next = other.url("/held")
+            let waiting = (0..<30).map { _ in Task { try await transport.fetch(request(next)).status } }
+            try await begun(busy.count + waiting.count, transport)
+            try await other.waitForRequests(count: connections)
+            gate.open()
+            for task in waiting { #expect(try await task.value == 200) }
+            stuck.open()
+            for task in busy { #expect(try await task.value == 200) }
+        }
+    }
+
     private static let features = Capabilities.ofLibcurl.features
 
-    /// These two do not compete for the connections that the others wait for.
+    @Test func byteConnectionDoesNotWait() async throws {
+        try await withQueue { transport, server, gate, waiting in
+            let connection = try await transport.connect(request(server.url("/bytes/7")))
+            connection.close()
+            gate.open()
+            for task in waiting { _ = try await task.value }
+        }
+    }
+
+    @Test func requestWithItsOwnProxyDoesNotWait() async throws {
+        try await withQueue { transport, server, gate, waiting in
+            let proxy = try TestServer()
+            defer { proxy.stop() }
+            var next = request(server.url("/bytes/7"))
+            next.options.proxy = .url(proxy.url("/"))
+            _ = try await transport.fetch(next)
+            #expect(proxy.requests.count == 1)
+            gate.open()
+            for task in waiting { _ = try await task.value }
+        }
+    }
+
     @Test(.enabled(if: features.contains("NTLM"), "libcurl has no NTLM"))
-    func loneRequestAndByteConnectionDoNotWait() async throws {
+    func loneRequestDoesNotWaitForOthers() async throws {
         try await withQueue { transport, server, gate, waiting in
             var lone = request(server.url("/bytes/7"))
             lone.options.authentication = .init(scheme: .ntlm, username: "ada", password: "secret")
             #expect(try await transport.fetch(lone).sink.body.count == 7)
-            let connection = try await transport.connect(request(server.url("/bytes/7")))
-            connection.close()
             gate.open()
             for task in waiting { _ = try await task.value }
         }
@@ -185,83 +228,110 @@ struct ConnectionQueueTests {
             gate.open()
             #expect(try await blocker.value == "first")
             for task in waiting { #expect(try await task.value == 200) }
-            // The first two wait within libcurl.
-            let order = [1, 2, 6, 10, 9, 4, 7, 8, 3, 5]
+            let order = [6, 10, 9, 4, 7, 8, 1, 2, 3, 5]
             #expect(server.requests.dropFirst().map(\.path) == order.map { "/bytes/\($0)" })
+        }
+    }
+
+    // MARK: Without sockets
+
+    /// The queues, and the transfers that libcurl has.
+    private final class Model {
+        let transport = CurlTransport()
+        var queues: ConnectionQueues
+        var inLibcurl: [ActiveTransfer] = []
+
+        init(connections: Int, multiplexes: @escaping () -> Bool = { false }) {
+            queues = ConnectionQueues(connections: connections, proxy: .none) { _ in multiplexes() }
+        }
+
+        func make(_ urgency: Int = 3, _ url: String = "http://a.example/") throws -> ActiveTransfer {
+            var next = request(try #require(URL(string: url)))
+            next.options.priority = RequestPriority(urgency: urgency)
+            return try transport.makeTransfer(next, NoSink.shared)
+        }
+
+        /// Returns whether libcurl gets the transfer at once.
+        func add(_ transfer: ActiveTransfer) -> Bool {
+            let isAdmitted = queues.add(transfer, besides: inLibcurl)
+            if isAdmitted { inLibcurl.append(transfer) }
+            return isAdmitted
+        }
+
+        func next() -> ActiveTransfer? {
+            let transfer = queues.next()
+            if let transfer { inLibcurl.append(transfer) }
+            return transfer
+        }
+
+        func end(_ transfer: ActiveTransfer) {
+            inLibcurl.removeAll { $0 === transfer }
+            transfer.end()
+            queues.remove(transfer)
+        }
+
+        var waitingCount: Int {
+            var sum = 0
+            queues.forEachQueue { sum += $1 }
+            return sum
         }
     }
 
     /// A multiplexed connection has streams for more transfers than there may be connections.
     @Test func moreTransfersEnterOnceConnectionIsMultiplexed() throws {
-        let transport = CurlTransport()
-        let url = try #require(URL(string: "http://a.example/"))
-        var isMultiplexed = false
-        var queues = ConnectionQueues(connections: 2) { _ in isMultiplexed }
-        let transfers = try (0..<200).map { _ in try transport.makeTransfer(request(url), NoSink.shared) }
-        var entered: [Bool] = []
-        for transfer in transfers { entered.append(queues.add(transfer)) }
-        // Two without a queue, and two of the queue.
-        #expect(entered == (0..<200).map { $0 < 4 })
+        let most = ConnectionQueues.mostBehindStreams
+        nonisolated(unsafe) var isMultiplexed = false
+        let model = Model(connections: 2) { isMultiplexed }
+        let transfers = try (0..<3 * most).map { _ in try model.make() }
+        let entered = transfers.map(model.add)
+        #expect(entered == transfers.indices.map { $0 < 2 })
         isMultiplexed = true
-        // One of the queue leaves libcurl, because it has a stream.
-        queues.remove(transfers[2])
-        var count = 0
-        while queues.next() != nil { count += 1 }
-        #expect(count == ConnectionQueues.mostBehindStreams - 1)
-        #expect(queues.inside == 3 + count)
+        #expect(model.next() == nil)
+        for index in 0..<2 { model.queues.foundConnection(transfers[index]) }
+        while model.next() != nil {}
+        #expect(model.queues.count == 2 + most)
+        for index in 2..<12 { model.queues.foundConnection(transfers[index]) }
+        while model.next() != nil {}
+        #expect(model.queues.count == 12 + most)
+        let late = try model.make()
+        #expect(!model.add(late))
+        for transfer in transfers + [late] { model.end(transfer) }
+        #expect(model.next() == nil)
+        #expect(model.queues.count == 0 && model.waitingCount == 0)
     }
 
-    /// Compares the queue with a list that is searched for the most urgent transfer each time.
+    /// Compares the queues with a list that is searched for the most urgent transfer each time.
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func queueServesByUrgencyThenArrival(_ seed: UInt64) throws {
+    func transfersLeaveByUrgencyThenArrival(_ seed: UInt64) throws {
         var random = SplitMix(seed: seed)
-        let transport = CurlTransport()
-        let url = try #require(URL(string: "http://a.example/"))
-        let make = { (urgency: Int) in
-            var next = request(url)
-            next.options.priority = RequestPriority(urgency: urgency)
-            return try transport.makeTransfer(next, NoSink.shared)
-        }
-        var queues = ConnectionQueues(connections: 1) { _ in false }
-        // One without a queue, and the only one that the queue may have within libcurl.
-        var inside = try [make(3), make(3)]
-        for transfer in inside {
-            let isAdmitted = queues.add(transfer)
-            #expect(isAdmitted)
-        }
-        var outside: [ActiveTransfer] = []
-        func end(_ transfer: ActiveTransfer) {
-            transfer.end()
-            queues.remove(transfer)
-        }
-        for _ in 0..<500 {
+        let connections = Int.random(in: 1...4, using: &random)
+        let model = Model(connections: connections)
+        var waiting: [ActiveTransfer] = []
+        for _ in 0..<1000 {
             switch Int.random(in: 0..<10, using: &random) {
-            case ..<6:
-                let transfer = try make(Int.random(in: 0...7, using: &random))
-                let isAdmitted = queues.add(transfer)
-                #expect(!isAdmitted)
-                outside.append(transfer)
-            case 6:
-                guard let index = outside.indices.randomElement(using: &random) else { continue }
-                end(outside.remove(at: index))
+            case ..<5:
+                let transfer = try model.make(Int.random(in: 0...7, using: &random))
+                let isAdmitted = model.add(transfer)
+                if !isAdmitted { waiting.append(transfer) }
+            case 5:
+                guard let index = waiting.indices.randomElement(using: &random) else { continue }
+                model.end(waiting.remove(at: index))
+            case 6: model.inLibcurl.randomElement(using: &random).map { model.queues.foundConnection($0) }
             default:
-                end(inside.removeLast())
-                let next = queues.next()
-                let expected = outside.indices.min { outside[$0].urgency < outside[$1].urgency }
-                guard let expected else {
-                    #expect(next == nil)
-                    inside = try [inside[0], make(3)]
-                    let isAdmitted = queues.add(inside[1])
-                    #expect(isAdmitted)
-                    continue
-                }
-                #expect(next === outside[expected])
-                inside.append(outside.remove(at: expected))
+                guard let transfer = model.inLibcurl.randomElement(using: &random) else { continue }
+                model.end(transfer)
+                let next = model.next()
+                let expected = waiting.indices.min { waiting[$0].urgency < waiting[$1].urgency }
+                #expect(next === expected.map { waiting[$0] })
+                if let expected { waiting.remove(at: expected) }
             }
-            var count = 0
-            queues.forEachQueue { count += $1 }
-            #expect(count == outside.count)
+            #expect(model.queues.count == model.inLibcurl.count && model.inLibcurl.count <= connections)
+            #expect(model.waitingCount == waiting.count)
+            #expect(waiting.isEmpty || model.inLibcurl.count == connections)
         }
+        for transfer in model.inLibcurl + waiting { model.end(transfer) }
+        #expect(model.next() == nil)
+        #expect(model.queues.count == 0 && model.waitingCount == 0)
     }
 
     private struct Kept {
@@ -271,90 +341,71 @@ struct ConnectionQueueTests {
     /// If no connection becomes free, `next` is not called and drops no ended transfers. They must be released
     /// nevertheless.
     @Test func endedTransfersAreReleasedFromQueue() throws {
-        let transport = CurlTransport()
-        let url = try #require(URL(string: "http://a.example/"))
-        let make = { try transport.makeTransfer(request(url), NoSink.shared) }
-        var queues = ConnectionQueues(connections: 100) { _ in false }
-        // The first half of these transfers enters before there is a queue.
-        let inside = try (0..<200).map { _ in try make() }
-        let entered = inside.map { queues.add($0) }
-        #expect(!entered.contains(false))
+        let model = Model(connections: 1)
+        let running = try model.make()
+        #expect(model.add(running))
         var kept: [Kept] = []
-        func end(_ transfer: ActiveTransfer) {
-            transfer.end()
-            queues.remove(transfer)
-        }
         func wait() throws -> ActiveTransfer {
-            let transfer = try make()
-            let isAdmitted = queues.add(transfer)
-            #expect(!isAdmitted)
+            let transfer = try model.make()
+            #expect(!model.add(transfer))
             kept.append(Kept(transfer: transfer))
             return transfer
         }
         let patient = [try wait(), try wait()]
-        for _ in 0..<1000 { end(try wait()) }
+        for _ in 0..<1000 { model.end(try wait()) }
         #expect(kept.count { $0.transfer != nil } <= 2 * patient.count)
         // The waiting transfers have kept their places.
-        func next() -> ActiveTransfer? { queues.next() }
-        #expect(next() == nil)
-        for transfer in inside.suffix(1) { end(transfer) }
-        #expect(next() === patient[0])
-        #expect(next() == nil)
-        end(patient[0])
-        #expect(next() === patient[1])
-        end(patient[1])
-        for transfer in inside.dropLast() { end(transfer) }
-        #expect(next() == nil)
-        #expect(queues.inside == 0)
+        #expect(model.next() == nil)
+        model.end(running)
+        #expect(model.next() === patient[0])
+        #expect(model.next() == nil)
+        model.end(patient[0])
+        #expect(model.next() === patient[1])
+        model.end(patient[1])
+        #expect(model.next() == nil)
+        #expect(model.queues.count == 0)
     }
 
-    /// A queue with a free place may lose all its transfers before `next` serves it. Until then it remains the queue of
-    /// its origin, so new transfers must join it.
+    /// A queue that is ready may lose all its transfers before `next` has seen it. It remains the queue of its origin,
+    /// and transfers that arrive join it.
     @Test func eachOriginHasOneQueue() throws {
-        let transport = CurlTransport()
-        let url = try #require(URL(string: "http://a.example/"))
-        let most = 100
-        var queues = ConnectionQueues(connections: most) { _ in false }
-        var transfers: [ActiveTransfer] = []
-        func enters() throws -> Bool {
-            let transfer = try transport.makeTransfer(request(url), NoSink.shared)
-            transfers.append(transfer)
-            return queues.add(transfer)
-        }
-        func end(_ range: Range<Int>) {
-            for transfer in transfers[range] {
-                transfer.end()
-                queues.remove(transfer)
-            }
-        }
-        for _ in 0..<2 * most { #expect(try enters()) }
-        #expect(try !enters())
-        // One of the queue's transfers leaves libcurl, which makes the queue ready. Then the transfer outside ends, and
-        // after it all others of the queue.
-        end(most..<most + 1)
-        end(2 * most..<2 * most + 1)
-        end(most + 1..<2 * most)
-        for _ in 0..<most { #expect(try enters()) }
-        #expect(try !enters())
-        let next = queues.next()
-        #expect(next == nil)
-        #expect(try !enters())
-        end(0..<most)
-        end(2 * most + 1..<transfers.count)
-        #expect(queues.inside == 0)
+        let model = Model(connections: 2)
+        let transfers = try (0..<6).map { _ in try model.make() }
+        let entered = transfers[..<3].map(model.add)
+        #expect(entered == [true, true, false])
+        // The queue is ready after the first of these, and empty after the last.
+        for transfer in [transfers[0], transfers[2], transfers[1]] { model.end(transfer) }
+        let joined = transfers[3...].map(model.add)
+        #expect(joined == [true, true, false])
+        #expect(model.next() == nil)
+        model.end(transfers[3])
+        #expect(model.next() === transfers[5])
+        for transfer in transfers[4...] { model.end(transfer) }
+        #expect(model.queues.count == 0 && model.waitingCount == 0)
+    }
+
+    /// Transfers that libcurl got before there were queues count as well.
+    @Test func earlierTransfersAreCountedByOrigin() throws {
+        let model = Model(connections: 2)
+        let first = [try model.make(), try model.make(3, "http://b.example/")]
+        let next = [try model.make(), try model.make(), try model.make(3, "http://b.example/")]
+        let entered = (first + next).map(model.add)
+        #expect(entered == [true, true, true, false, true])
+        model.end(first[1])
+        #expect(model.next() == nil)
+        model.end(first[0])
+        #expect(model.next() === next[1])
     }
 
     /// libcurl reports a connection before each send, and the end of the transfer comes after all of them.
-    @Test func transferLeavesItsQueueOnce() throws {
-        let transport = CurlTransport()
-        let transfer = try transport.makeTransfer(
-            request(try #require(URL(string: "http://a.example/"))), NoSink.shared)
-        var queues = ConnectionQueues(connections: 6) { _ in false }
-        let isAdmitted = queues.add(transfer)
-        #expect(isAdmitted && queues.inside == 1)
+    @Test func transferIsRemovedOnce() throws {
+        let model = Model(connections: 6)
+        let transfer = try model.make()
+        #expect(model.add(transfer) && model.queues.count == 1)
+        for _ in 0..<2 { model.queues.foundConnection(transfer) }
         for _ in 0..<2 {
-            queues.remove(transfer)
-            #expect(queues.inside == 0)
+            model.queues.remove(transfer)
+            #expect(model.queues.count == 0)
         }
     }
 }

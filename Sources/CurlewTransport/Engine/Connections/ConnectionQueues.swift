@@ -1,89 +1,125 @@
 internal import CurlewCore
 
-/// The transfers that wait for a connection. A few of each origin wait within libcurl, which serves them as they came.
-/// The others wait here, by the urgency of their requests, then by arrival.
+/// The transfers that libcurl has, and those that wait for a connection. They wait here, by the urgency of their
+/// requests, then by arrival: libcurl gets no more transfers of an origin than it can have connections for.
 ///
-/// Whenever a transfer is removed, libcurl 7 walks through everything that waits for a connection: with ten thousand
-/// waiting, a request costs ten times as much as usual. A transfer that waits here also needs no handle yet.
+/// libcurl has a line of its own, of all origins and without priorities. When a transfer ends, it tries the first one
+/// of that line; if this is one of a busy origin, the connection that has become free remains unused. And whenever a
+/// transfer is removed, libcurl 7 walks through all that wait.
 struct ConnectionQueues {
-    typealias Origin = ConnectionSnapshot.Origin
+    /// What the transfers of one queue have in common: the connections that they can use.
+    struct Key: Hashable {
+        let origin: ConnectionSnapshot.Origin
+        /// The transfer's own proxy; `nil` if it uses the transport's.
+        let proxy: Proxy?
+        /// See `RequestPlan.isAlone`.
+        let isAlone: Bool
+    }
 
-    /// The most transfers of a queue that may wait within libcurl if its origin has a multiplexed connection: enough for
-    /// the streams that end in a turn.
+    /// The most connections to an origin. Unless one of them is multiplexed, libcurl gets no more transfers of it.
+    private let connections: Int
+    /// The most transfers of an origin that libcurl gets beyond those that have a connection, if one is multiplexed:
+    /// enough for the streams that end in a turn.
     static let mostBehindStreams = 128
-    /// The same without one: as many as the connections, of which each carries one request at a time. Transfers that
-    /// entered before their origin had a queue are not counted in it, and there may be as many of them.
-    private let mostBehindConnections: Int
+    private let proxy: Proxy
     /// Whether an origin has a multiplexed connection.
-    private let multiplexes: (Origin) -> Bool
+    private let multiplexes: (ConnectionSnapshot.Origin) -> Bool
 
-    /// The number of transfers that wait within libcurl, of all origins.
-    private(set) var inside = 0
-    private var queues: [ConnectionQueue.Key: ConnectionQueue] = [:]
-    /// The queues that have transfers outside of libcurl, and may have room inside.
+    /// The number of transfers that libcurl has, without those that make byte connections.
+    private(set) var count = 0
+    /// Empty until `count` reaches `connections`: before, none has to wait. While there are queues, each transfer
+    /// that libcurl has is counted in one.
+    private var queues: [Key: ConnectionQueue] = [:]
+    /// The queues with waiting transfers for which there may be room.
     private var ready: [ConnectionQueue] = []
 
-    /// `connections` is the maximum number of connections to an origin.
-    init(connections: Int, multiplexes: @escaping (Origin) -> Bool) {
-        mostBehindConnections = min(connections, Self.mostBehindStreams)
+    /// `connections` is the maximum number of connections to an origin, and `proxy` the transport's proxy.
+    init(connections: Int, proxy: Proxy, multiplexes: @escaping (ConnectionSnapshot.Origin) -> Bool) {
+        self.connections = connections
+        self.proxy = proxy
         self.multiplexes = multiplexes
     }
 
-    /// Adds a transfer. Returns true if it may be given to libcurl at once. Otherwise it waits in its origin's queue
-    /// until `next` returns it.
-    mutating func add(_ transfer: ActiveTransfer) -> Bool {
-        // A byte connection, or a transfer with its own proxy, does not wait for the connections that others of its
-        // origin wait for.
-        guard inside >= mostBehindConnections || !queues.isEmpty,
-            !transfer.plan.makesByteConnection, transfer.request.options.proxy == nil
-        else {
-            addInside(transfer, of: nil)
+    /// Adds a transfer. Returns true if it is to be given to libcurl at once. Otherwise it waits until `next` returns
+    /// it. `others` has at least the transfers that libcurl has.
+    mutating func add(_ transfer: ActiveTransfer, besides others: [ActiveTransfer]) -> Bool {
+        // The number of byte connections is not limited.
+        if transfer.plan.makesByteConnection { return true }
+        if queues.isEmpty {
+            guard count >= connections else {
+                enterLibcurl(transfer, of: nil)
+                return true
+            }
+            for other in others where other.entries.isInLibcurl { queue(for: other).count(other) }
+        }
+        let queue = queue(for: transfer)
+        if !queue.isWaiting, hasRoom(queue) {
+            enterLibcurl(transfer, of: queue)
             return true
         }
-        let key = ConnectionQueue.Key(origin: transfer.plan.origin, isAlone: transfer.plan.isAlone)
-        let queue = queues[key] ?? ConnectionQueue(key)
-        queues[key] = queue
-        if queue.isEmpty, hasRoom(queue) {
-            addInside(transfer, of: queue)
-            return true
-        }
-        transfer.entries.queue = queue
-        queue.insert(transfer)
+        queue.append(transfer)
         return false
     }
 
-    /// Whether one more of the queue's transfers may wait within libcurl.
-    private func hasRoom(_ queue: ConnectionQueue) -> Bool {
-        let hasStreams = !queue.key.isAlone && multiplexes(queue.key.origin)
-        return queue.inside < (hasStreams ? Self.mostBehindStreams : mostBehindConnections)
+    private mutating func queue(for transfer: ActiveTransfer) -> ConnectionQueue {
+        let own = transfer.request.options.proxy
+        let key = Key(
+            origin: transfer.plan.origin, proxy: own == proxy ? nil : own, isAlone: transfer.plan.isAlone)
+        if let known = queues[key] { return known }
+        let made = ConnectionQueue(key)
+        queues[key] = made
+        return made
     }
 
-    /// Counts a transfer that is given to libcurl.
-    private mutating func addInside(_ transfer: ActiveTransfer, of queue: ConnectionQueue?) {
-        inside += 1
+    private mutating func enterLibcurl(_ transfer: ActiveTransfer, of queue: ConnectionQueue?) {
+        count += 1
+        transfer.entries.isInLibcurl = true
         transfer.entries.waitsInLibcurl = true
-        transfer.entries.queue = queue
-        queue?.inside += 1
+        queue?.count(transfer)
     }
 
-    /// Removes a transfer that waits no more: it has a connection, has left libcurl, or has ended in its queue. Has no
-    /// effect on a transfer that was removed before.
+    /// Whether libcurl may get one more of the queue's transfers.
+    private func hasRoom(_ queue: ConnectionQueue) -> Bool {
+        if queue.inLibcurl < connections { return true }
+        return !queue.key.isAlone && queue.waitingInLibcurl < Self.mostBehindStreams && multiplexes(queue.key.origin)
+    }
+
+    /// Called when libcurl has a connection for a transfer, or begins to make one, and when the transfer is sent.
+    mutating func foundConnection(_ transfer: ActiveTransfer) {
+        transfer.entries.queue?.foundConnection(transfer)
+        transfer.entries.waitsInLibcurl = false
+        // The connection may be the first multiplexed one.
+        if let queue = transfer.entries.queue, queue.isWaiting { makeReady(queue) }
+    }
+
+    /// Removes a transfer that has left libcurl, or has ended while it waited. Has no effect on others.
     mutating func remove(_ transfer: ActiveTransfer) {
-        let waitedInLibcurl = exchange(&transfer.entries.waitsInLibcurl, with: false)
-        if waitedInLibcurl { inside -= 1 }
-        guard let queue = exchange(&transfer.entries.queue, with: nil) else { return }
-        if waitedInLibcurl { queue.inside -= 1 } else { queue.transferEndedOutside() }
-        if queue.isEmpty {
-            // `next` removes a queue that is ready. Transfers that arrive before then still belong to it.
-            if queue.inside == 0, !queue.isReady { queues[queue.key] = nil }
-        } else if waitedInLibcurl, !queue.isReady {
-            queue.isReady = true
-            ready.append(queue)
+        let queue = exchange(&transfer.entries.queue, with: nil)
+        if transfer.entries.isInLibcurl {
+            count -= 1
+            queue?.leftLibcurl(transfer)
+            transfer.entries.isInLibcurl = false
+            transfer.entries.waitsInLibcurl = false
+        } else {
+            queue?.endedWaiting(transfer)
         }
+        guard let queue else { return }
+        if queue.isWaiting { makeReady(queue) } else { forgetIfEmpty(queue) }
     }
 
-    /// Calls `body` with the origin of each queue and the number of its transfers outside of libcurl, unless that is 0.
-    func forEachQueue(_ body: (Origin, Int) -> Void) {
+    private mutating func makeReady(_ queue: ConnectionQueue) {
+        if queue.isReady { return }
+        queue.isReady = true
+        ready.append(queue)
+    }
+
+    /// A queue that is ready remains until `next` has seen it. Otherwise its key could get a second one.
+    private mutating func forgetIfEmpty(_ queue: ConnectionQueue) {
+        if queue.inLibcurl == 0, !queue.isWaiting, !queue.isReady { queues[queue.key] = nil }
+    }
+
+    /// Calls `body` with the origin of each queue and the number of its waiting transfers, unless that is 0.
+    func forEachQueue(_ body: (ConnectionSnapshot.Origin, Int) -> Void) {
         for queue in queues.values where queue.waitingCount > 0 { body(queue.key.origin, queue.waitingCount) }
     }
 
@@ -91,85 +127,107 @@ struct ConnectionQueues {
     mutating func next() -> ActiveTransfer? {
         while let queue = ready.last {
             if hasRoom(queue), let transfer = queue.takeFirst() {
-                addInside(transfer, of: queue)
+                enterLibcurl(transfer, of: queue)
                 return transfer
             }
             ready.removeLast()
             queue.isReady = false
-            if queue.isEmpty, queue.inside == 0 { queues[queue.key] = nil }
+            forgetIfEmpty(queue)
         }
         return nil
     }
 }
 
-/// The transfers of one origin that wait for the same connections. Used only in the loop's turns.
+/// The transfers that can use the same connections. Used only in the loop's turns.
 final class ConnectionQueue {
-    struct Key: Hashable {
-        let origin: ConnectionSnapshot.Origin
-        /// Whether the transfers are alone on their connections, for which they do not compete with the others.
-        let isAlone: Bool
+    let key: ConnectionQueues.Key
+    /// The number of transfers that libcurl has.
+    private(set) var inLibcurl = 0
+    /// The number of those that have no connection yet.
+    private(set) var waitingInLibcurl = 0
+    /// Whether the queue is in `ConnectionQueues.ready`.
+    var isReady = false
+    /// By urgency, the most urgent first; empty until a transfer has to wait.
+    private var lines: [WaitingLine] = []
+    /// The number of transfers that wait here.
+    private(set) var waitingCount = 0
+
+    init(_ key: ConnectionQueues.Key) { self.key = key }
+
+    var isWaiting: Bool { waitingCount > 0 }
+
+    // MARK: Transfers that libcurl has
+
+    func count(_ transfer: ActiveTransfer) {
+        transfer.entries.queue = self
+        inLibcurl += 1
+        if transfer.entries.waitsInLibcurl { waitingInLibcurl += 1 }
     }
 
-    let key: Key
-    /// The number of the queue's transfers that libcurl has, and that have no connection yet.
-    var inside = 0
-    /// Whether the queue is in `ConnectionQueues.ready`: one of its transfers has left libcurl since it was last found
-    /// full or empty.
-    var isReady = false
-    /// The most urgent first, and each urgency in order of arrival.
-    private var outside: [Place] = []
-    /// The index behind the places whose transfers were taken out.
+    func foundConnection(_ transfer: ActiveTransfer) { if transfer.entries.waitsInLibcurl { waitingInLibcurl -= 1 } }
+
+    func leftLibcurl(_ transfer: ActiveTransfer) {
+        foundConnection(transfer)
+        inLibcurl -= 1
+    }
+
+    // MARK: Transfers that wait here
+
+    func append(_ transfer: ActiveTransfer) {
+        transfer.entries.queue = self
+        waitingCount += 1
+        if lines.isEmpty { lines = [WaitingLine](repeating: WaitingLine(), count: 8) }
+        lines[transfer.request.options.priority.urgency].append(transfer)
+    }
+
+    /// Called when a transfer that waited has ended.
+    func endedWaiting(_ transfer: ActiveTransfer) {
+        waitingCount -= 1
+        lines[transfer.request.options.priority.urgency].transferEnded()
+    }
+
+    /// Takes out the most urgent transfer, of several the first.
+    func takeFirst() -> ActiveTransfer? {
+        for index in lines.indices {
+            guard let transfer = lines[index].takeFirst() else { continue }
+            waitingCount -= 1
+            return transfer
+        }
+        return nil
+    }
+}
+
+/// Transfers in order of arrival.
+private struct WaitingLine {
+    /// `nil` if the transfer was taken out.
+    private var transfers: [ActiveTransfer?] = []
+    /// The index of the first one that was not taken out.
     private var start = 0
-    /// The number of transfers from `start` on that have ended.
+    /// The number of transfers from `start` on that have ended. They are skipped.
     private var endedCount = 0
 
-    private struct Place {
-        let urgency: Int
-        /// `nil` if it was taken out.
-        var transfer: ActiveTransfer?
-    }
+    mutating func append(_ transfer: ActiveTransfer) { transfers.append(transfer) }
 
-    init(_ key: Key) { self.key = key }
-
-    /// Whether no transfer waits outside of libcurl.
-    var isEmpty: Bool { start == outside.count }
-
-    /// The number of transfers that wait outside of libcurl.
-    var waitingCount: Int { outside.count - start - endedCount }
-
-    /// Adds a transfer behind those that are as urgent.
-    func insert(_ transfer: ActiveTransfer) {
-        let place = Place(urgency: transfer.request.options.priority.urgency, transfer: transfer)
-        guard let last = outside.last, place.urgency < last.urgency else { return outside.append(place) }
-        // A binary search for the first place that is less urgent.
-        var (low, high) = (start, outside.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if outside[middle].urgency <= place.urgency { low = middle + 1 } else { high = middle }
-        }
-        outside.insert(place, at: low)
-    }
-
-    /// Called when a transfer that waits outside has ended. Ended transfers are removed once they are the majority: if
-    /// no connection becomes free, `takeFirst` is not called and skips none.
-    func transferEndedOutside() {
+    /// Removes the transfers that have ended once they are the majority, so that they are released even while no
+    /// connection becomes free.
+    mutating func transferEnded() {
         endedCount += 1
-        guard endedCount * 2 > outside.count - start else { return }
-        outside.removeFirst(start)
-        outside.removeAll { $0.transfer?.hasEnded ?? true }
+        guard endedCount * 2 > transfers.count - start else { return }
+        transfers.removeFirst(start)
+        transfers.removeAll { $0?.hasEnded ?? true }
         (start, endedCount) = (0, 0)
     }
 
     /// Takes out the first transfer that has not ended.
-    func takeFirst() -> ActiveTransfer? {
+    mutating func takeFirst() -> ActiveTransfer? {
         defer {
-            if start * 2 > outside.count {
-                outside.removeFirst(start)
+            if start * 2 > transfers.count {
+                transfers.removeFirst(start)
                 start = 0
             }
         }
-        while start < outside.count {
-            let transfer = exchange(&outside[start].transfer, with: nil)
+        while start < transfers.count {
+            let transfer = exchange(&transfers[start], with: nil)
             start += 1
             if let transfer, !transfer.hasEnded { return transfer }
             endedCount -= 1

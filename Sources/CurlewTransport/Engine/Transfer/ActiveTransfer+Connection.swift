@@ -74,7 +74,7 @@ extension ActiveTransfer {
     func connectionStarted(_ transfers: Transfers) {
         guard case .queue = clocks.stretch else { return }
         transfers.loop.assertOnLoop()
-        transfers.queues.remove(self)
+        transfers.queues.foundConnection(self)
         clocks.connectionStarted(at: transfers.now)
         transfers.clockChanged(self)
     }

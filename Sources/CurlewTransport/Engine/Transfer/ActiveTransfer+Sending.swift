@@ -66,10 +66,10 @@ extension ActiveTransfer {
     /// answer is stored for `Transfers.finish`.
     func authorizeSend(_ transfers: Transfers, over connection: ConnectionName) -> Bool {
         transfers.loop.assertOnLoop()
-        transfers.queues.remove(self)
         transfers.sockets.connecting.remove(self)
         guard !hasFailed else { return false }
         transfers.sockets.recordConnection(of: self, named: connection)
+        transfers.queues.foundConnection(self)
         // Connections over a Unix socket have no ports, and so all of them would have one name.
         self.connection.name = connection.localPort > 0 ? connection : nil
         sending.answer = answer(transfers, over: connection)
@@ -110,9 +110,9 @@ extension ActiveTransfer {
     func wasSent(_ transfers: Transfers) {
         guard sending.count == 0, !hasFailed else { return }
         transfers.loop.assertOnLoop()
-        transfers.queues.remove(self)
         transfers.sockets.connecting.remove(self)
         transfers.sockets.recordConnection(of: self, named: nil)
+        transfers.queues.foundConnection(self)
         sending.count = 1
         sendingBegan(transfers)
     }

@@ -235,9 +235,11 @@ struct ContainerEntries {
     /// The index in `ConnectingTransfers`, -1 outside of it, and the time of entry.
     var connecting = -1
     var connectingSince = LoopInstant.unset
-    /// The transfer's queue in `ConnectionQueues`, which alone sets these two.
+    /// The transfer's queue in `ConnectionQueues`, which sets this and the next two. `nil` if nothing has to wait.
     var queue: ConnectionQueue?
-    /// Whether libcurl has the transfer and may make it wait for a connection.
+    /// Whether libcurl has the transfer, or gets it in this step.
+    var isInLibcurl = false
+    /// Whether it has no connection yet.
     var waitsInLibcurl = false
     /// The number under which `Handshakes` finds the transfer.
     var handshake: UInt64?
