@@ -280,7 +280,7 @@ struct ConnectionQueueTests {
     /// A multiplexed connection has streams for more transfers than there may be connections.
     @Test func moreTransfersEnterOnceConnectionIsMultiplexed() throws {
         let most = ConnectionQueues.mostBehindStreams
-        nonisolated(unsafe) var isMultiplexed = false
+        var isMultiplexed = false
         let model = Model(connections: 2) { isMultiplexed }
         let transfers = try (0..<3 * most).map { _ in try model.make() }
         let entered = transfers.map(model.add)
