@@ -5,7 +5,7 @@ internal import CurlewCore
 ///
 /// It has the steps that put a transfer into a container or take it out: the list of live transfers, the queues, the
 /// handles and multi handles, the deadlines. Steps that change the transfer alone are those of `ActiveTransfer`, and
-/// those that libcurl's callbacks call to take it out of the queues: `connectionStarted`, `authorizeSend`, `wasSent`.
+/// those that libcurl's callbacks call when it has a connection: `connectionStarted`, `authorizeSend`, `wasSent`.
 ///
 /// Used only in the loop's turns, as are `Sockets` and `Handles`; debug builds assert this at most entries. No access
 /// to a stored property spans a call into libcurl or user code: methods read values, make the call, and then store the
@@ -88,6 +88,7 @@ final class Transfers {
                 return
             }
         }
+        if transfer.plan.prewarms, hasNothingToOpen(transfer) { return release(transfer) }
         transfer.clocks.enqueued(at: now)
         if queues.add(transfer, besides: live) { return addToMulti(transfer) }
         transfer.stage = .queued
@@ -290,7 +291,7 @@ final class Transfers {
             resolver?.abandon(question.name, by: transfer)
         }
         transfer.end()
-        // Without a handle it may still be queued; the queue must hear of it. With one, `stopConnecting` has told it.
+        // Without a handle it may be in a queue, or was to get one. With one, `stopConnecting` has removed it.
         if easy == nil { queues.remove(transfer) }
         deadlines.remove(transfer)
         let last = live.removeLast()

@@ -115,6 +115,17 @@ struct ConnectionQueueTests {
         }
     }
 
+    @Test func nothingToOpenIsKnownAtOnce() async throws {
+        try await withQueue { transport, server, gate, waiting in
+            let transfer = try transport.makeTransfer(
+                request(server.url("/")), NoSink.shared, for: .prewarming(opensNew: true))
+            await transfer.run()
+            try transfer.checkEnd()
+            gate.open()
+            for task in waiting { _ = try await task.value }
+        }
+    }
+
     @Test func requestWithItsOwnProxyDoesNotWait() async throws {
         try await withQueue { transport, server, gate, waiting in
             let proxy = try TestServer()

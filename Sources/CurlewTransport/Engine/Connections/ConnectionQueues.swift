@@ -1,13 +1,15 @@
 internal import CurlewCore
 
 /// The transfers that libcurl has, and those that wait for a connection. They wait here, by the urgency of their
-/// requests, then by arrival: libcurl gets no more transfers of an origin than it can have connections for.
+/// requests, then by arrival: libcurl gets no more transfers of an origin than it may have connections, or free streams
+/// for.
 ///
 /// libcurl has a line of its own, of all origins and without priorities. When a transfer ends, it tries the first one
 /// of that line; if this is one of a busy origin, the connection that has become free remains unused. And whenever a
 /// transfer is removed, libcurl 7 walks through all that wait.
 struct ConnectionQueues {
-    /// What the transfers of one queue have in common: the connections that they can use.
+    /// What the transfers of one queue have in common: they can use the same connections, except that some of them cannot
+    /// share one.
     struct Key: Hashable {
         let origin: ConnectionSnapshot.Origin
         /// The transfer's own proxy; `nil` if it uses the transport's.
@@ -16,10 +18,10 @@ struct ConnectionQueues {
         let isAlone: Bool
     }
 
-    /// The most connections to an origin. Unless one of them is multiplexed, libcurl gets no more transfers of it.
+    /// The most connections to an origin. Unless one of them is multiplexed, libcurl gets no more transfers of a queue.
     private let connections: Int
-    /// The most transfers of an origin that libcurl gets beyond those that have a connection, if one is multiplexed:
-    /// enough for the streams that end in a turn.
+    /// The most transfers of a queue that may wait within libcurl, if its origin has a multiplexed connection: enough
+    /// for the streams that end in a turn.
     static let mostBehindStreams = 128
     private let proxy: Proxy
     /// Whether an origin has a multiplexed connection.

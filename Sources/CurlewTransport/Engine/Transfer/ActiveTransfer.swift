@@ -31,8 +31,8 @@ enum TransferCommand {
 ///
 /// `UploadSource` and `DeliveryEvidence` are parts of `sending`. `request` and `plan` say what is sent, and how libcurl
 /// is told. A step that puts the transfer into a container of the engine, or takes it out, is one of `Transfers`; only
-/// `connectionStarted`, `authorizeSend` and `wasSent`, which libcurl's callbacks call, take it out of the queues and of
-/// the connecting ones themselves.
+/// `connectionStarted`, `authorizeSend` and `wasSent`, which libcurl's callbacks call, tell the queues and the
+/// containers of connecting transfers themselves that it has a connection.
 // SAFETY: `perform` creates the transfer and hands it to the loop through its queue, or borrows the loop's turn. Until
 // the continuation is resumed only the thread that has the turn touches the variables, afterwards only `perform`. Other
 // threads use `loop` alone, which is constant.
@@ -235,11 +235,12 @@ struct ContainerEntries {
     /// The index in `ConnectingTransfers`, -1 outside of it, and the time of entry.
     var connecting = -1
     var connectingSince = LoopInstant.unset
-    /// The transfer's queue in `ConnectionQueues`, which sets this and the next two. `nil` if nothing has to wait.
+    /// The queue in which the transfer waits, or is counted while libcurl has it. `ConnectionQueues` sets this and the
+    /// next two.
     var queue: ConnectionQueue?
-    /// Whether libcurl has the transfer, or gets it in this step.
+    /// Whether libcurl has the transfer, or gets it in this step. False for byte connections.
     var isInLibcurl = false
-    /// Whether it has no connection yet.
+    /// Whether it is in libcurl and has no connection yet.
     var waitsInLibcurl = false
     /// The number under which `Handshakes` finds the transfer.
     var handshake: UInt64?
